@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+// SimpleMemoryArena carries a plan out: one buffer for each region, owned or lent, and an address
+// for each placement. It knows sizes and offsets, not tensors.
+//
+//   SimpleMemoryArena arena;
+//   if (Status status = arena.commit(plan.layouts()); !status.ok()) { ... }
+//   void* input = arena.address(plan.tensor_placement(image));
+//
+// A commit that fails changes nothing: memory, addresses and contents stay as they were. Named
+// after and used like LiteRT's SimpleMemoryArena.
+
+#include <cstddef>
+#include <cstdint>
+
+#include "tenure/index.h"
+#include "tenure/layout.h"
+#include "tenure/span.h"
+#include "tenure/status.h"
+#include "tenure/upstream.h"
+
+namespace tenure {
+
+inline constexpr std::size_t kMaxRegions = 8;
+
+// Bytes that one lent buffer needs for all regions of a plan.
+struct LentSize {
+  std::size_t aligned_bytes = 0;    // for a base that is aligned to alignment_bytes
+  std::size_t any_base_bytes = 0;   // for every base: the worst case
+  std::size_t alignment_bytes = 1;  // the largest of the regions
+};
+[[nodiscard]] Result<LentSize> lent_size(Span<const RegionLayout> layouts) noexcept;
+
+// What a commit writes into the memory that it hands out.
+class Fill {
+ public:
+  [[nodiscard]] static constexpr Fill none() noexcept { return Fill(-1); }
+  [[nodiscard]] static constexpr Fill with(std::uint8_t pattern) noexcept { return Fill(pattern); }
+  [[nodiscard]] constexpr bool is_none() const noexcept { return pattern_ < 0; }
+  [[nodiscard]] constexpr std::uint8_t pattern() const noexcept {
+    return static_cast<std::uint8_t>(pattern_);
+  }
+
+ private:
+  constexpr explicit Fill(std::int16_t pattern) noexcept : pattern_(pattern) {}
+  std::int16_t pattern_;
+};
+
+// Move-only. Not thread-safe while committing; address() may then be called from several threads.
+// The upstream and lent buffers must outlive it.
+class SimpleMemoryArena {
+ public:
+  explicit SimpleMemoryArena(Upstream upstream = heap_upstream()) noexcept : upstream_(upstream) {}
+  ~SimpleMemoryArena() { release(); }
+  SimpleMemoryArena(SimpleMemoryArena&& other) noexcept;
+  SimpleMemoryArena& operator=(SimpleMemoryArena&& other) noexcept;
+  SimpleMemoryArena(const SimpleMemoryArena&) = delete;
+  SimpleMemoryArena& operator=(const SimpleMemoryArena&) = delete;
+
+  // Takes one buffer for each region from the upstream. Contents are not carried over from an
+  // earlier commit. Fails with kAddressSpace (sizes beyond this machine), kUpstreamRefused (region,
+  // needed) or kTooMany (regions).
+  [[nodiscard]] Status commit(Span<const RegionLayout> layouts, Fill fill = Fill::none()) noexcept;
+
+  // Lays the regions one behind the other into a buffer of the caller, aligning inside. Fails as
+  // commit does, or with kBufferTooSmall: needed_bytes is exact for this buffer's address.
+  [[nodiscard]] Status commit_lent(Span<std::byte> buffer, Span<const RegionLayout> layouts,
+                                   Fill fill = Fill::none()) noexcept;
+
+  // Gives owned memory back; afterwards nothing is committed.
+  void release() noexcept;
+
+  // O(1). Null for a placement that is none. Precondition: the placement lies in a committed
+  // region.
+  [[nodiscard]] void* address(Placement placement) const noexcept {
+    if (placement.is_none()) return nullptr;
+    TENURE_ASSERT(placement.region.value < region_count_);
+    const RegionMemory& memory = regions_[placement.region.value];
+    TENURE_ASSERT(placement.offset_bytes <= memory.size_bytes);
+    return memory.base + static_cast<std::size_t>(placement.offset_bytes);
+  }
+
+  [[nodiscard]] std::size_t region_count() const noexcept { return region_count_; }
+  // The committed bytes of one region; empty when there are none.
+  [[nodiscard]] Span<std::byte> region(RegionIndex index) const noexcept {
+    if (index.value >= region_count_) return {};
+    return {regions_[index.value].base, regions_[index.value].size_bytes};
+  }
+
+ private:
+  struct RegionMemory {
+    std::byte* base = nullptr;
+    std::size_t size_bytes = 0;
+    std::size_t alignment_bytes = 1;
+  };
+
+  void take(SimpleMemoryArena& other) noexcept;
+  void give_back(const RegionMemory* regions, std::size_t count) const noexcept;
+  void adopt(const RegionMemory* regions, std::size_t count, Fill fill) noexcept;
+
+  Upstream upstream_;
+  RegionMemory regions_[kMaxRegions];
+  std::size_t region_count_ = 0;
+  bool is_lent_ = false;
+};
+
+}  // namespace tenure

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+// ArenaPlanner places blocks: by size, the largest first, each at the lowest offset that is free
+// over its whole live range. On most networks that meets the lower bound; the plan says whether it
+// does.
+//
+//   Result<MemoryPlan> plan = ArenaPlanner().plan(graph);
+//
+//   offset |        +-----+         Sorted by size: the widest and highest blocks go to the bottom
+//   first,
+//          | +------+  C  |         C and D then fill what is left above and between them.
+//          | |  A   +--+--+
+//          | |      | D|  B |
+//          +-0---1---2---3--> steps
+//
+// The order follows LiteRT's ArenaPlanner (greedy by size); ties are broken down to the index, so
+// equal input gives equal plans everywhere.
+
+#include <cstdint>
+
+#include "tenure/align.h"
+#include "tenure/graph.h"
+#include "tenure/lifetime.h"
+#include "tenure/plan.h"
+#include "tenure/problem.h"
+#include "tenure/status.h"
+#include "tenure/upstream.h"
+
+namespace tenure {
+
+struct PlannerOptions {
+  // For tensors of a graph that ask for none; a power of two from 1.
+  std::uint64_t default_alignment_bytes = kDefaultAlignmentBytes;
+  // False gives every block bytes of its own: slow and large, but a wrong live range does no harm.
+  bool reuse = true;
+  // Readable bytes after each arena's end, for kernels that read past a tensor.
+  std::uint64_t tail_padding_bytes = 0;
+  // For the plan itself and for working memory.
+  Upstream upstream = heap_upstream();
+
+  PlannerOptions& set_default_alignment_bytes(std::uint64_t value) noexcept {
+    return default_alignment_bytes = value, *this;
+  }
+  PlannerOptions& set_reuse(bool value) noexcept { return reuse = value, *this; }
+  PlannerOptions& set_tail_padding_bytes(std::uint64_t value) noexcept {
+    return tail_padding_bytes = value, *this;
+  }
+  PlannerOptions& set_upstream(Upstream value) noexcept { return upstream = value, *this; }
+};
+
+// Stateless; may be used from several threads at once, as far as its upstream can.
+class ArenaPlanner {
+ public:
+  explicit ArenaPlanner(const PlannerOptions& options = PlannerOptions()) noexcept
+      : options_(options) {}
+
+  // A placement for each block. Fails as validate(problem) does, with kCapacityExceeded (needed,
+  // available and the step of the peak) when a region's arena would outgrow its capacity, and when
+  // memory is refused.
+  [[nodiscard]] Result<MemoryPlan> plan(const PlanningProblem& problem) const noexcept;
+
+  // The same for blocks that were analyzed from a graph, with a placement for each tensor too.
+  [[nodiscard]] Result<MemoryPlan> plan(const Lifetimes& lifetimes) const noexcept;
+
+  // Analyzes and plans.
+  [[nodiscard]] Result<MemoryPlan> plan(const TensorGraph& graph) const noexcept;
+
+ private:
+  // `lifetimes` is null when the blocks do not come from a graph.
+  [[nodiscard]] Result<MemoryPlan> plan_blocks(const PlanningProblem& problem,
+                                               const Lifetimes* lifetimes) const noexcept;
+
+  PlannerOptions options_;
+};
+
+}  // namespace tenure
