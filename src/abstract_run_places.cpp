@@ -30,43 +30,59 @@ Status AbstractRun::place_tensors() noexcept {
 }
 
 // What the plan does not place lies in a buffer from outside, by relation: aliases and views of it,
-// and results that are its new value.
+// and results that are an external tensor's new value.
 Status AbstractRun::place_outside_buffers() noexcept {
+  const std::uint32_t count = graph_.tensor_count();
   StorageClasses classes(upstream_);
-  if (!classes.reset(graph_.tensors())) return Status(Reason::kUpstreamRefused);
-  for (const bool required : {true, false}) {
-    for (const Relation& relation : graph_.relations()) {
-      if (is_required(relation.kind) != required) continue;
-      const bool outside = places_[relation.tensor.value].space == kNoSpace &&
-                           places_[relation.base.value].space == kNoSpace;
-      if (!outside) continue;
-      if (required) {
-        if (Status status = classes.require(relation); !status.ok()) return status;
-        continue;
-      }
-      if (relation.kind != RelationKind::kUpdate) continue;
-      const StorageClasses::Fit fit = classes.fit(relation.tensor, relation.base, 0);
-      if (!fit.overflows && fit.base_root != fit.tensor_root) classes.join(fit);
-    }
+  Array<std::uint32_t> spaces(upstream_);  // of classes, at their roots
+  if (!classes.reset(graph_.tensors()) || !spaces.resize(count, kNoSpace)) {
+    return Status(Reason::kUpstreamRefused);
   }
-  Array<Place> spaces(upstream_);  // of classes, at their roots
-  if (!spaces.resize(graph_.tensor_count())) return Status(Reason::kUpstreamRefused);
+  const auto is_unplaced = [&](const Relation& relation) {
+    return places_[relation.tensor.value].space == kNoSpace &&
+           places_[relation.base.value].space == kNoSpace;
+  };
+  for (const Relation& relation : graph_.relations()) {
+    if (!is_required(relation.kind) || !is_unplaced(relation)) continue;
+    if (Status status = classes.require(relation); !status.ok()) return status;
+  }
   auto next_space = static_cast<std::uint32_t>(plan_.regions().size());
-  for (std::uint32_t i = 0; i < graph_.tensor_count(); ++i) {
+  for (std::uint32_t i = 0; i < count; ++i) {
     if (!is_outside_buffer(TensorIndex(i))) continue;
     if (places_[i].space != kNoSpace) {
       return Status(Reason::kPlanMismatch).with(TensorIndex(i));  // a plan has no business there
     }
-    spaces[classes.find(TensorIndex(i)).root.value].space = next_space++;
+    spaces[classes.find(TensorIndex(i)).root.value] = next_space++;
   }
-  for (std::uint32_t i = 0; i < graph_.tensor_count(); ++i) {
+  for (const Relation& relation : graph_.relations()) {
+    if (relation.kind != RelationKind::kUpdate || !is_unplaced(relation)) continue;
+    if (graph_.tensor(relation.base).kind == TensorKind::kExternal) {
+      place_update(relation, &classes, &spaces);
+    }
+  }
+  for (std::uint32_t i = 0; i < count; ++i) {
     if (places_[i].space != kNoSpace) continue;
     const StorageClasses::Member member = classes.find(TensorIndex(i));
     const std::int64_t begin = classes.extent(member.root).begin;
-    places_[i] = {spaces[member.root.value].space,
-                  static_cast<std::uint64_t>(member.offset - begin)};
+    places_[i] = {spaces[member.root.value], static_cast<std::uint64_t>(member.offset - begin)};
   }
   return Status();
+}
+
+// A buffer cannot grow, so all that shares storage with the update has to fit inside; and what lies
+// in a buffer already stays there.
+void AbstractRun::place_update(const Relation& update, StorageClasses* classes,
+                               Array<std::uint32_t>* spaces) const noexcept {
+  const StorageClasses::Fit fit = classes->fit(update.tensor, update.base, 0);
+  if (fit.overflows || fit.base_root == fit.tensor_root) return;
+  const StorageClasses::Extent buffer = classes->extent(fit.base_root);
+  const StorageClasses::Extent result = classes->extent(fit.tensor_root);
+  const bool fits_inside =
+      buffer.begin <= result.begin + fit.shift && result.end + fit.shift <= buffer.end;
+  if (!fits_inside || (*spaces)[fit.tensor_root.value] != kNoSpace) return;
+  const std::uint32_t space = (*spaces)[fit.base_root.value];
+  classes->join(fit);
+  (*spaces)[classes->find(update.base).root.value] = space;
 }
 
 Status AbstractRun::check_place(TensorIndex index) const noexcept {

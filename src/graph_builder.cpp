@@ -73,13 +73,12 @@ TensorIndex TensorGraphBuilder::add_tensor(const char* name, std::uint64_t size_
   tensor.kind = kind;
   tensor.is_output = kind == TensorKind::kOutput;
   std::uint32_t start = 0;
-  // The tensor comes last, so that a refusal leaves no tensor without a name.
-  if (!add_name(name, &start) || !graph_.tensor_names_.push_back(start) ||
-      !graph_.tensors_.push_back(tensor)) {
-    fail(Status(Reason::kUpstreamRefused).with(index));
-    return TensorIndex::none();
+  if (add_name(name, &start) && graph_.tensor_names_.push_back(start)) {
+    if (graph_.tensors_.push_back(tensor)) return index;
+    graph_.tensor_names_.pop_back();  // or later tensors would take each other's names
   }
-  return index;
+  fail(Status(Reason::kUpstreamRefused).with(index));
+  return TensorIndex::none();
 }
 
 TensorIndex TensorGraphBuilder::add_input(const char* name, std::uint64_t size_bytes) noexcept {

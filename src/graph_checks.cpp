@@ -77,7 +77,7 @@ Status check_relation(const TensorGraph& graph, const Relation& relation,
   if (relation.kind == RelationKind::kAlias && size != base_size) {
     return error(Reason::kAliasSizeMismatch).needed(base_size).available(size);
   }
-  if (relation.kind == RelationKind::kView &&
+  if (is_required(relation.kind) &&
       (size > base_size || relation.offset_bytes > base_size - size)) {
     return error(Reason::kViewOutOfBounds).needed(size).available(base_size);
   }
@@ -106,12 +106,50 @@ bool brings_storage(TensorKind kind) noexcept {
          kind == TensorKind::kPersistent;
 }
 
+// A tensor that does not lie in its class inside `owner`; none if all do.
+TensorIndex find_outside(const TensorGraph& graph, StorageClasses& classes,
+                         TensorIndex owner) noexcept {
+  const StorageClasses::Member at = classes.find(owner);
+  const auto end_of = [&](TensorIndex tensor, std::int64_t offset) {
+    return offset + static_cast<std::int64_t>(graph.tensor(tensor).size_bytes);
+  };
+  for (std::uint32_t i = 0; i < graph.tensor_count(); ++i) {
+    const StorageClasses::Member member = classes.find(TensorIndex(i));
+    if (member.root != at.root) continue;
+    const bool lies_inside = member.offset >= at.offset &&
+                             end_of(TensorIndex(i), member.offset) <= end_of(owner, at.offset);
+    if (!lies_inside) return TensorIndex(i);
+  }
+  return TensorIndex::none();
+}
+
+// Marks what its operator does not write, because the bytes are there already: results that are
+// aliases or views, and results all of whose bytes are an operand.
+[[nodiscard]] bool mark_names(const TensorGraph& graph, Array<bool>* is_name) noexcept {
+  if (!is_name->resize(graph.tensor_count())) return false;
+  for (const Relation& relation : graph.relations()) {
+    if (!is_required(relation.kind)) continue;
+    const Tensor& tensor = graph.tensor(relation.tensor);
+    const Tensor& base = graph.tensor(relation.base);
+    if (tensor.producer == relation.op) {
+      (*is_name)[relation.tensor.value] = true;
+    } else if (base.producer == relation.op && base.size_bytes == tensor.size_bytes) {
+      (*is_name)[relation.base.value] = true;
+    }
+  }
+  return true;
+}
+
 // A class has at most one tensor that brings its storage; a buffer from outside cannot grow, so its
-// class lies inside it. And what a view asks to be aligned to must divide its offset.
+// class lies inside it, and into constant data nothing is written. And what a view asks to be
+// aligned to must divide its offset.
 Status check_storage(const TensorGraph& graph, StorageClasses& classes,
                      Upstream upstream) noexcept {
   Array<TensorIndex> owners(upstream);
-  if (!owners.resize(graph.tensor_count())) return Status(Reason::kUpstreamRefused);
+  Array<bool> is_name(upstream);
+  if (!owners.resize(graph.tensor_count()) || !mark_names(graph, &is_name)) {
+    return Status(Reason::kUpstreamRefused);
+  }
   for (std::uint32_t i = 0; i < graph.tensor_count(); ++i) {
     const TensorIndex index(i);
     const Tensor& tensor = graph.tensor(index);
@@ -128,7 +166,16 @@ Status check_storage(const TensorGraph& graph, StorageClasses& classes,
     const bool can_grow = tensor.kind == TensorKind::kPersistent;
     if (!can_grow && extent.size_bytes() != tensor.size_bytes &&
         tensor.size_bytes <= static_cast<std::uint64_t>(INT64_MAX)) {
-      return Status(Reason::kConflictingStorage).with(index, member.root);
+      return Status(Reason::kConflictingStorage).with(index, find_outside(graph, classes, index));
+    }
+  }
+  for (std::uint32_t i = 0; i < graph.tensor_count(); ++i) {
+    const Tensor& tensor = graph.tensor(TensorIndex(i));
+    const TensorIndex owner = owners[classes.find(TensorIndex(i)).root.value];
+    if (owner.is_none() || graph.tensor(owner).kind != TensorKind::kConstant) continue;
+    const bool is_written = !tensor.producer.is_none() && !is_name[i];
+    if (is_written || tensor.kind == TensorKind::kInput) {
+      return Status(Reason::kConflictingStorage).with(TensorIndex(i), owner);
     }
   }
   return Status();

@@ -72,7 +72,7 @@ Result<Lifetimes> LifetimeAnalysis::run() noexcept {
   }
   touch_tensors();
   if (Status status = join_required(); !status.ok()) return status;
-  collect_infos();
+  if (Status status = collect_infos(); !status.ok()) return status;
   if (Status status = join_permitted(); !status.ok()) return status;
   if (Status status = number_blocks(); !status.ok()) return status;
   if (Status status = sum_live_bytes(result_.blocks_); !status.ok()) return status;
@@ -176,7 +176,7 @@ LifetimeAnalysis::ClassInfo LifetimeAnalysis::info_of(TensorIndex index) const n
 
 // Infos of roots become those of their classes; from here on a tensor's own live range is the held
 // one.
-void LifetimeAnalysis::collect_infos() noexcept {
+Status LifetimeAnalysis::collect_infos() noexcept {
   for (std::uint32_t i = 0; i < graph_.tensor_count(); ++i) {
     const ClassInfo own = info_of(TensorIndex(i));
     infos_[classes_.find(TensorIndex(i)).root.value].add(own);
@@ -187,6 +187,23 @@ void LifetimeAnalysis::collect_infos() noexcept {
     // Only derived tensors, which name each other in a circle that closes: the default after all.
     if (infos_[root].alignment_bytes == 0) infos_[root].alignment_bytes = default_alignment_bytes_;
   }
+  return check_default_alignment();
+}
+
+// A tensor that is no alias or view itself may still lie away from its class's base, where what
+// lies in it lies in another tensor too.
+Status LifetimeAnalysis::check_default_alignment() noexcept {
+  for (std::uint32_t i = 0; i < graph_.tensor_count(); ++i) {
+    const StorageClasses::Member member = classes_.find(TensorIndex(i));
+    const bool is_placed = infos_[member.root.value].is_placed();
+    if (!is_placed || infos_[i].is_derived || graph_.tensor(TensorIndex(i)).alignment_bytes != 0)
+      continue;
+    const std::int64_t begin = classes_.extent(member.root).begin;
+    if (static_cast<std::uint64_t>(member.offset - begin) % default_alignment_bytes_ != 0) {
+      return Status(Reason::kViewMisaligned).with(TensorIndex(i)).needed(default_alignment_bytes_);
+    }
+  }
+  return Status();
 }
 
 Block LifetimeAnalysis::block_of(TensorIndex root) const noexcept {
@@ -196,7 +213,8 @@ Block LifetimeAnalysis::block_of(TensorIndex root) const noexcept {
     block.live_range = {Step(0), Step(0)};
     return block;
   }
-  block.size_bytes = classes_.extent(root).size_bytes();
+  // A tensor too large for an extent has joined nothing.
+  block.size_bytes = std::max(classes_.extent(root).size_bytes(), graph_.tensor(root).size_bytes);
   block.live_range = info.live;
   block.alignment_bytes = info.alignment_bytes;
   block.region = info.is_persistent ? kPersistentRegion : kReusableRegion;
@@ -259,8 +277,8 @@ Status LifetimeAnalysis::sum_live_bytes(Span<const Block> blocks) noexcept {
   for (std::size_t step = 1; step < live.size(); ++step) {
     if (checked_add(live[step], live[step - 1] - ending[step - 1], &live[step])) continue;
     for (std::size_t i = 0; i < blocks.size(); ++i) {
-      if (blocks[i].live_range.first_use == Step(static_cast<std::uint32_t>(step)))
-        return overflow(i);
+      const bool starts = blocks[i].live_range.first_use == Step(static_cast<std::uint32_t>(step));
+      if (starts && blocks[i].size_bytes != 0) return overflow(i);
     }
   }
   return Status();

@@ -117,7 +117,8 @@ bool LifetimeAnalysis::suits_alignment(const StorageClasses::Fit& fit) const noe
 
 // False, with live_bytes_ as they were, when the merged class would raise their maximum. Two
 // classes of one size meet in one step only, so that the merge takes bytes away there and adds none
-// anywhere.
+// anywhere. Storage that outlives the run must not grow at all: an external buffer cannot, and
+// persistent bytes are never shared.
 bool LifetimeAnalysis::update_live_bytes(const StorageClasses::Fit& fit) noexcept {
   const ClassInfo& operand = infos_[fit.base_root.value];
   const ClassInfo& result = infos_[fit.tensor_root.value];
@@ -135,6 +136,7 @@ bool LifetimeAnalysis::update_live_bytes(const StorageClasses::Fit& fit) noexcep
   }
   Array<std::uint64_t>& live = result_.live_bytes_;
   if (operand.is_external || operand.is_persistent) {  // the result leaves the reusable region
+    if (merged_size > a.size_bytes()) return false;
     const LiveRange range = result.live;
     for (std::uint32_t i = range.first_use.value; i <= range.last_use.value; ++i)
       live[i] -= result_size;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "internal/block_conflicts.h"
 #include "tenure/array.h"
 #include "tenure/problem.h"
 
@@ -76,15 +77,19 @@ class BoundSweep {
     if (!more_.reserve(problem_.blocks.size()) || !less_.reserve(problem_.blocks.size())) {
       return Status(Reason::kUpstreamRefused);
     }
-    for (const Block& block : problem_.blocks) {
+    for (std::uint32_t i = 0; i < problem_.blocks.size(); ++i) {
+      const Block& block = problem_.blocks[i];
       if (!counts(block)) continue;
       if (!add_range(&more_, &less_, range_of(block), rounded(block))) {
         return Status(Reason::kUpstreamRefused);
       }
       if (!block.is_fixed()) continue;
-      std::uint64_t end = block.fixed_offset_bytes + block.size_bytes;
-      if (!checked_align_up(end, bound_.unit_bytes, &end)) return Status(Reason::kSizeOverflow);
-      raise_to(end, range_of(block).first_use);
+      const std::uint64_t end = block.fixed_offset_bytes + block.size_bytes;
+      std::uint64_t rounded_end = 0;
+      if (!checked_align_up(end, bound_.unit_bytes, &rounded_end) || rounded_end > kMaxArenaBytes) {
+        return Status(Reason::kSizeOverflow).with(BlockIndex(i)).needed(end);
+      }
+      raise_to(rounded_end, range_of(block).first_use);
     }
     return Status();
   }
@@ -104,7 +109,12 @@ class BoundSweep {
       const LiveRange a = range_of(first);
       const LiveRange b = range_of(second);
       if (!a.overlaps(b)) continue;
-      const BlockIndex smaller = rounded(first) < rounded(second) ? pair.first : pair.second;
+      const std::uint64_t first_size = rounded(first);
+      const std::uint64_t second_size = rounded(second);
+      // Of equal sizes the later block goes, however the pair and its twins are written.
+      const bool is_first_smaller =
+          first_size != second_size ? first_size < second_size : pair.second < pair.first;
+      const BlockIndex smaller = is_first_smaller ? pair.first : pair.second;
       const LiveRange both{std::max(a.first_use, b.first_use), std::min(a.last_use, b.last_use)};
       if (!left_out.push_back({smaller.value, both})) return Status(Reason::kUpstreamRefused);
     }
@@ -140,32 +150,35 @@ class BoundSweep {
       for (; ended < less_.size() && less_[ended].step <= step; ++ended) {
         live.subtract(less_[ended].bytes);
       }
-      if (live.overflows()) return overflow_at(Step(step));
+      if (live.overflows() || live.value() > kMaxArenaBytes) return overflow_at(Step(step));
       raise_to(live.value(), Step(step));
     }
     return Status();
   }
 
   Status raise_for_conflicts() noexcept {
+    Array<std::uint64_t> allowed(upstream_);
+    const std::size_t allowed_count = problem_.conflicts.empty() ? 0 : problem_.may_overlap.size();
+    if (!allowed.reserve(allowed_count)) return Status(Reason::kUpstreamRefused);
+    for (const BlockPair& pair : problem_.may_overlap.subspan(0, allowed_count)) {
+      if (!allowed.push_back(internal::pair_key(pair.first, pair.second))) {
+        return Status(Reason::kUpstreamRefused);
+      }
+    }
+    std::sort(allowed.begin(), allowed.end());
     for (const BlockPair& pair : problem_.conflicts) {
       const Block& first = problem_.blocks[pair.first.value];
       const Block& second = problem_.blocks[pair.second.value];
-      if (!counts(first) || !counts(second) || may_overlap(pair)) continue;
+      const std::uint64_t key = internal::pair_key(pair.first, pair.second);
+      if (!counts(first) || !counts(second)) continue;
+      if (std::binary_search(allowed.begin(), allowed.end(), key)) continue;
       std::uint64_t sum = 0;
-      if (!checked_add(rounded(first), rounded(second), &sum)) {
+      if (!checked_add(rounded(first), rounded(second), &sum) || sum > kMaxArenaBytes) {
         return Status(Reason::kSizeOverflow).with(pair.first, pair.second);
       }
       raise_to(sum, range_of(first).first_use);
     }
     return Status();
-  }
-
-  [[nodiscard]] bool may_overlap(const BlockPair& pair) const noexcept {
-    return std::any_of(problem_.may_overlap.begin(), problem_.may_overlap.end(),
-                       [&](const BlockPair& allowed) {
-                         return (allowed.first == pair.first && allowed.second == pair.second) ||
-                                (allowed.first == pair.second && allowed.second == pair.first);
-                       });
   }
 
   [[nodiscard]] Status overflow_at(Step step) const noexcept {

@@ -128,9 +128,13 @@ class Ordering {
       }
     }
     if (cycle == nullptr) return status;
+    const std::size_t length = back.size() - seen_at[op];
+    if (!cycle->reserve(length)) return Status(Reason::kUpstreamRefused);
     cycle->clear();
-    for (std::size_t i = back.size(); i > seen_at[op]; --i) {
-      if (!cycle->push_back(OperatorIndex(back[i - 1]))) return Status(Reason::kUpstreamRefused);
+    for (std::size_t i = 0; i < length; ++i) {
+      if (!cycle->push_back(OperatorIndex(back[back.size() - 1 - i]))) {
+        return Status(Reason::kUpstreamRefused);
+      }
     }
     return status;
   }

@@ -13,7 +13,7 @@ Status place_without_reuse(const PlanningProblem& problem, RegionIndex region, U
     const Block& block = problem.blocks[i];
     if (block.region != region || !block.is_fixed()) continue;
     offsets[i] = block.fixed_offset_bytes;
-    if (!fixed.push_back(i)) return Status(Reason::kUpstreamRefused);
+    if (block.size_bytes != 0 && !fixed.push_back(i)) return Status(Reason::kUpstreamRefused);
   }
   std::sort(fixed.begin(), fixed.end(), [&](std::uint32_t a, std::uint32_t b) {
     return offsets[a] != offsets[b] ? offsets[a] < offsets[b] : a < b;
@@ -24,6 +24,10 @@ Status place_without_reuse(const PlanningProblem& problem, RegionIndex region, U
   for (std::uint32_t i = 0; i < problem.blocks.size(); ++i) {
     const Block& block = problem.blocks[i];
     if (block.region != region || block.is_fixed()) continue;
+    if (block.size_bytes == 0) {  // takes no bytes, nor padding; and lies inside the arena
+      offsets[i] = 0;
+      continue;
+    }
     const auto overflow = [&] {
       return Status(Reason::kSizeOverflow).with(BlockIndex(i)).needed(block.size_bytes);
     };
@@ -36,7 +40,8 @@ Status place_without_reuse(const PlanningProblem& problem, RegionIndex region, U
       if (!checked_align_up(end, block.alignment_bytes, &cursor)) return overflow();
     }
     offsets[i] = cursor;
-    if (!checked_add(cursor, block.size_bytes, &cursor)) return overflow();
+    if (!checked_add(cursor, block.size_bytes, &cursor) || cursor > kMaxArenaBytes)
+      return overflow();
   }
   return Status();
 }

@@ -76,7 +76,8 @@ class Planning {
       alignment = std::max(alignment, block.alignment_bytes);
     }
     std::uint64_t& arena_bytes = result->plan.arena_bytes;
-    if (!checked_align_up(high_water_mark, result->plan.unit_bytes, &arena_bytes)) {
+    if (!checked_align_up(high_water_mark, result->plan.unit_bytes, &arena_bytes) ||
+        arena_bytes > kMaxArenaBytes) {
       return Status(Reason::kSizeOverflow).needed(high_water_mark);
     }
     result->layout = {arena_bytes, alignment};

@@ -8,16 +8,14 @@
 namespace tenure {
 namespace {
 
-constexpr std::uint64_t kFirstNegative = std::uint64_t{1} << 63;
-
 Status check_fixed_offset(const Block& block, const Region& region) noexcept {
   const std::uint64_t offset = block.fixed_offset_bytes;
-  if (offset >= kFirstNegative) return Status(Reason::kFixedOffsetNegative);
+  if (offset > kMaxArenaBytes) return Status(Reason::kFixedOffsetNegative);
   if (offset % block.alignment_bytes != 0) {
     return Status(Reason::kFixedOffsetMisaligned).needed(block.alignment_bytes);
   }
-  std::uint64_t end = 0;
-  if (!checked_add(offset, block.size_bytes, &end)) return Status(Reason::kSizeOverflow);
+  if (block.size_bytes > kMaxArenaBytes - offset) return Status(Reason::kSizeOverflow);
+  const std::uint64_t end = offset + block.size_bytes;
   if (end > region.capacity_bytes) {
     return Status(Reason::kFixedOffsetBeyondCapacity).needed(end).available(region.capacity_bytes);
   }
@@ -37,7 +35,8 @@ Status check_block(const PlanningProblem& problem, const Block& block) noexcept 
   if (range.last_use < range.first_use)
     return Status(Reason::kReversedLiveRange).with(range.first_use);
   std::uint64_t rounded = 0;
-  if (!checked_align_up(block.size_bytes, block.alignment_bytes, &rounded)) {
+  if (!checked_align_up(block.size_bytes, block.alignment_bytes, &rounded) ||
+      rounded > kMaxArenaBytes) {
     return Status(Reason::kSizeOverflow).needed(block.size_bytes);
   }
   return block.is_fixed() ? check_fixed_offset(block, problem.regions[block.region.value])

@@ -64,20 +64,26 @@ Version AbstractRun::version_of(TensorIndex tensor) noexcept {
 }
 
 bool AbstractRun::is_intact(TensorIndex tensor, TensorIndex* other) noexcept {
+  const Version version = version_of(tensor);
+  if (version.is_none()) return false;  // names of one another, which nothing has written
   Version found;
-  if (owners_.holds(cells_[tensor.value], version_of(tensor), &found)) return true;
+  if (owners_.holds(cells_[tensor.value], version, &found)) return true;
   *other = found.is_none() ? TensorIndex::none() : writers_[found.value];
   return false;
 }
 
-// Before the first step: inputs, state of earlier runs, buffers from outside. Two that share bytes
-// show when the one written first is read.
+// Before the first step: buffers from outside and state of earlier runs, then inputs, which may lie
+// in them as parts of what is still to be made. Two that share bytes show when the one written
+// first is read.
 void AbstractRun::write_what_is_given() noexcept {
-  for (std::uint32_t i = 0; i < graph_.tensor_count(); ++i) {
-    const TensorIndex index(i);
-    const TensorKind kind = graph_.tensor(index).kind;
-    const bool is_given = kind == TensorKind::kInput || kind == TensorKind::kPersistent;
-    if (is_given || is_outside_buffer(index)) write(index);
+  for (const bool is_input : {false, true}) {
+    for (std::uint32_t i = 0; i < graph_.tensor_count(); ++i) {
+      const TensorIndex index(i);
+      const TensorKind kind = graph_.tensor(index).kind;
+      const bool is_given = is_input ? kind == TensorKind::kInput
+                                     : kind == TensorKind::kPersistent || is_outside_buffer(index);
+      if (is_given) write(index);
+    }
   }
 }
 
@@ -114,9 +120,19 @@ void AbstractRun::write_results(OperatorIndex op) noexcept {
   }
 }
 
+// A name may be listed before the one that it is a name of, so it takes as many rounds as there are
+// relations at most; one, and one more that changes nothing, for most operators.
+void AbstractRun::name_aliases(OperatorIndex op) noexcept {
+  const std::size_t rounds = graph_.relations(op).size();
+  for (std::size_t round = 0; round < rounds && rename_aliases(op); ++round) {
+  }
+}
+
 // From here on a result that is an alias or view names its base's version. So does an operand that
 // was named as part of a written result: its bytes, and all names of them, are the result's now.
-void AbstractRun::name_aliases(OperatorIndex op) noexcept {
+// True when a name has changed its meaning.
+bool AbstractRun::rename_aliases(OperatorIndex op) noexcept {
+  bool has_changed = false;
   const Span<const TensorIndex> results = graph_.outputs(op);
   const auto is_result = [&](TensorIndex tensor) {
     return std::find(results.begin(), results.end(), tensor) != results.end();
@@ -132,8 +148,10 @@ void AbstractRun::name_aliases(OperatorIndex op) noexcept {
       const bool lies_inside = whole.begin <= written.begin && written.end <= whole.end;
       if (lies_inside) absorbed_by_[part.value] = base;
     }
+    has_changed = has_changed || part != base;
     versions_[relation.tensor.value] = base;
   }
+  return has_changed;
 }
 
 // After the operator everything it has to do with must still be what it was, but for operands that
@@ -187,19 +205,20 @@ Status AbstractRun::check_end() noexcept {
     if (!takes_bytes(index) || !(outlives_run || is_kept)) continue;
     if (places_[i].space == kNoSpace) return Status(Reason::kNotPlaced).with(index);
     TensorIndex other;
-    if (is_intact(index, &other) || (outlives_run && holds_update(index, other))) continue;
+    if (is_intact(index, &other) || (outlives_run && holds_update(index))) continue;
     return Status(Reason::kOverwritten).with(index, other);
   }
   return Status();
 }
 
-bool AbstractRun::holds_update(TensorIndex tensor, TensorIndex update) noexcept {
+bool AbstractRun::holds_update(TensorIndex tensor) noexcept {
   const Span<const Relation> relations = graph_.relations();
-  const bool is_update = std::any_of(relations.begin(), relations.end(), [&](const Relation& one) {
-    return one.kind == RelationKind::kUpdate && one.base == tensor && one.tensor == update;
+  return std::any_of(relations.begin(), relations.end(), [&](const Relation& relation) {
+    if (relation.kind != RelationKind::kUpdate || relation.base != tensor) return false;
+    const Version update = version_of(relation.tensor);
+    Version other;
+    return !update.is_none() && owners_.holds(cells_[tensor.value], update, &other);
   });
-  Version other;
-  return is_update && owners_.holds(cells_[tensor.value], version_of(update), &other);
 }
 
 }  // namespace internal

@@ -75,9 +75,12 @@ Status verify(const PlanningProblem& problem, const MemoryPlan& plan, Upstream u
       internal::find_conflict(problem, plan.placements(), upstream);
   if (!found.ok()) return found.status();
   if (found->first.is_none()) return Status();
+  // Where the later of the two begins, both are live.
+  const Step begin_of_first = problem.blocks[found->first.value].live_range.first_use;
+  const Step begin_of_second = problem.blocks[found->second.value].live_range.first_use;
   return Status(Reason::kBlocksOverlap)
       .with(found->first, found->second)
-      .with(problem.blocks[found->second.value].live_range.first_use);
+      .with(begin_of_first < begin_of_second ? begin_of_second : begin_of_first);
 }
 
 }  // namespace tenure

@@ -18,6 +18,9 @@ inline constexpr std::uint64_t kDefaultAlignmentBytes = 64;
   return value != 0 && (value & (value - 1)) == 0;
 }
 
+// No arena is larger, so that offsets from 2^63 on can mean negative numbers.
+inline constexpr std::uint64_t kMaxArenaBytes = UINT64_MAX / 2;
+
 // Each writes `*result` and returns true when the exact result fits in 64 bits.
 [[nodiscard]] constexpr bool checked_add(std::uint64_t a, std::uint64_t b,
                                          std::uint64_t* result) noexcept {

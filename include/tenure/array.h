@@ -88,8 +88,9 @@ class Array {
   }
 
   [[nodiscard]] bool push_back(const T& value) noexcept {
+    const T copy = value;  // which may lie in this array, and growing moves that
     if (count_ == capacity_ && !grow_for(1)) return false;
-    new (data_ + count_++) T(value);
+    new (data_ + count_++) T(copy);
     return true;
   }
 

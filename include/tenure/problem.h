@@ -35,7 +35,8 @@ struct Block {
   LiveRange live_range;
   std::uint64_t alignment_bytes = kDefaultAlignmentBytes;  // a power of two
   RegionIndex region = kReusableRegion;
-  std::uint64_t fixed_offset_bytes = kNoFixedOffset;  // from 2^63 on, a negative number is meant
+  std::uint64_t fixed_offset_bytes =
+      kNoFixedOffset;  // above kMaxArenaBytes a negative number is meant
 
   [[nodiscard]] constexpr bool is_fixed() const noexcept {
     return fixed_offset_bytes != kNoFixedOffset;
@@ -58,8 +59,8 @@ struct BlockPair {
 struct PlanningProblem {
   Span<const Block> blocks;
   Span<const Region> regions = kDefaultRegions;
-  Span<const BlockPair> conflicts;    // apart, though their live ranges do not overlap
-  Span<const BlockPair> may_overlap;  // may share bytes, though their live ranges overlap
+  Span<const BlockPair> conflicts = {};    // apart, though their live ranges do not overlap
+  Span<const BlockPair> may_overlap = {};  // may share bytes, though their live ranges overlap
 };
 
 // Names the first block that cannot be planned: indices, alignments, live ranges, ends beyond 64

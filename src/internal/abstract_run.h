@@ -43,6 +43,8 @@ class AbstractRun {
   // Static part: where everything lies (abstract_run_places.cpp).
   [[nodiscard]] Status place_tensors() noexcept;
   [[nodiscard]] Status place_outside_buffers() noexcept;
+  void place_update(const Relation& update, StorageClasses* classes,
+                    Array<std::uint32_t>* spaces) const noexcept;
   [[nodiscard]] Status check_place(TensorIndex tensor) const noexcept;
   [[nodiscard]] Status check_required(const Relation& relation) const noexcept;
   [[nodiscard]] Status divide_into_cells() noexcept;
@@ -56,10 +58,11 @@ class AbstractRun {
   [[nodiscard]] Status read_operands(OperatorIndex op) noexcept;
   void write_results(OperatorIndex op) noexcept;
   void name_aliases(OperatorIndex op) noexcept;
+  [[nodiscard]] bool rename_aliases(OperatorIndex op) noexcept;
   [[nodiscard]] Status check_apart(OperatorIndex op) noexcept;
   [[nodiscard]] bool may_overwrite(OperatorIndex op, TensorIndex operand, TensorIndex by) noexcept;
   [[nodiscard]] Status check_end() noexcept;
-  [[nodiscard]] bool holds_update(TensorIndex tensor, TensorIndex update) noexcept;
+  [[nodiscard]] bool holds_update(TensorIndex tensor) noexcept;
 
   // The version whose bytes a tensor's name means now; none before its first.
   [[nodiscard]] Version version_of(TensorIndex tensor) noexcept;

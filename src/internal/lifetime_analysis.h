@@ -46,7 +46,8 @@ class LifetimeAnalysis {
   [[nodiscard]] LiveRange held(TensorIndex index) const noexcept;
   [[nodiscard]] ClassInfo info_of(TensorIndex index) const noexcept;
   [[nodiscard]] Status join_required() noexcept;
-  void collect_infos() noexcept;
+  [[nodiscard]] Status collect_infos() noexcept;
+  [[nodiscard]] Status check_default_alignment() noexcept;
   [[nodiscard]] Block block_of(TensorIndex root) const noexcept;
   [[nodiscard]] Status number_blocks() noexcept;
   [[nodiscard]] Status sum_live_bytes(Span<const Block> blocks) noexcept;

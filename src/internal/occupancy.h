@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+// Where in time and offset an arena is taken, while blocks are placed one after the other. It
+// answers "the lowest gap that is free over this block's whole live range" without visiting every
+// placed block.
+//
+//   offset |    :  -- :     :        Time is cut into slabs. Each slab keeps the bytes of blocks
+//   that live
+//          | ---:-----:--   :        all through it and the bytes of all that touch it, both as
+//          unions, and |    :     : ----:--      one by one the blocks that begin or end in it. A
+//          live range needs the
+//          +----:-----:-----:-> time  first kind and the third where it begins and ends, and the
+//          second
+//                                     between: first fit packs tightly, so the unions are short.
+//
+// Time is counted in blocks: a block's own rank in the order of first use, and the rank of the last
+// block that begins within its live range. So slabs are narrow where blocks are many, whatever the
+// steps.
+
+#include <cstdint>
+
+#include "internal/offset_lists.h"
+#include "internal/pair_lists.h"
+#include "tenure/array.h"
+#include "tenure/problem.h"
+#include "tenure/upstream.h"
+
+namespace tenure::internal {
+
+class Occupancy {
+ public:
+  explicit Occupancy(Upstream upstream) noexcept;
+
+  // Nothing is placed. The problem must outlive this object. O(n log n). False: memory refused,
+  // here and below.
+  [[nodiscard]] bool reset(const PlanningProblem& problem) noexcept;
+
+  // Blocks without bytes are left out.
+  [[nodiscard]] bool insert(std::uint32_t block, std::uint64_t offset_bytes) noexcept;
+
+  // Begins the search for a block's gaps.
+  [[nodiscard]] bool begin_search(std::uint32_t block) noexcept;
+  // The lowest offset at or above `from_bytes` where the block fits; within one search `from_bytes`
+  // never falls. False when the block would end beyond kMaxArenaBytes.
+  [[nodiscard]] bool next_gap(std::uint64_t from_bytes, std::uint64_t* offset_bytes) noexcept;
+
+ private:
+  using Times = OffsetLists::Times;
+  using Entry = OffsetLists::Entry;
+
+  // The lists of one slab.
+  enum class Kind : std::uint8_t {
+    kThrough,   // blocks that begin before it and end after it: a union
+    kTouching,  // all that live somewhere in it: a union
+    kEnds,      // blocks that begin or end in it and cross its border
+    kInside,    // blocks that begin and end in it
+  };
+  static constexpr std::uint32_t kKinds = 4;
+
+  struct Cursor {
+    std::uint32_t chunk;
+    std::uint32_t position;
+    bool is_union;  // every byte is an obstacle, and no two entries touch
+  };
+  // The block that a place is sought for. Ends of placed blocks, sizes and alignments are at most
+  // kMaxArenaBytes (or one more), so that no sum of two of them wraps.
+  struct Search {
+    Times times;
+    std::uint32_t block;
+    std::uint64_t size_bytes;
+    std::uint64_t alignment_mask;
+
+    [[nodiscard]] std::uint64_t align(std::uint64_t offset) const noexcept {
+      return (offset + alignment_mask) & ~alignment_mask;
+    }
+    [[nodiscard]] bool overlaps(Times other) const noexcept {
+      return (other.first <= times.last) & (other.last >= times.first);
+    }
+  };
+
+  [[nodiscard]] bool rank_blocks() noexcept;
+  [[nodiscard]] std::uint32_t list(std::uint32_t slab, Kind kind) const noexcept {
+    return slab * kKinds + static_cast<std::uint32_t>(kind);
+  }
+  [[nodiscard]] bool insert_union(std::uint32_t list, const Entry& entry) noexcept;
+  void add_cursor(std::uint32_t slab, Kind kind) noexcept;
+  [[nodiscard]] bool gather_conflicts(std::uint32_t block) noexcept;
+  template <bool kHasAllowed>
+  [[nodiscard]] std::uint64_t settle(Cursor* cursor, std::uint64_t offset) const noexcept;
+  [[nodiscard]] std::uint64_t settle_conflicts(std::uint64_t offset) noexcept;
+  [[nodiscard]] bool may_overlap(const Entry& entry) const noexcept;
+
+  const PlanningProblem* problem_ = nullptr;
+  std::uint32_t slab_shift_ = 0;  // a slab is 2^slab_shift_ ranks wide
+  Array<Times> times_;            // by block
+  Array<std::uint32_t> by_rank_;  // rank to block
+  OffsetLists lists_;
+  PairLists conflicts_;
+  PairLists may_overlap_;
+  bool has_allowed_ =
+      false;  // some blocks may overlap: unions would forget which, so none are made
+  Array<std::uint64_t>
+      placed_at_;  // by block, only when there are conflicts; UINT64_MAX: not placed
+
+  // Of the search under way.
+  Search search_{};
+  Array<Cursor> cursors_;
+  Array<Entry> conflict_entries_;  // sorted by begin
+  std::size_t next_conflict_ = 0;
+};
+
+}  // namespace tenure::internal

@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include "internal/occupancy.h"
+
+#include <algorithm>
+
+#include "tenure/align.h"
+
+namespace tenure::internal {
+namespace {
+
+// A block touches about as many slabs as a mean live range is wider than one.
+constexpr std::uint32_t kMinSlabShift = 6;
+constexpr std::uint64_t kSlabsPerMeanRange = 4;
+
+}  // namespace
+
+Occupancy::Occupancy(Upstream upstream) noexcept
+    : times_(upstream),
+      by_rank_(upstream),
+      lists_(upstream),
+      conflicts_(upstream),
+      may_overlap_(upstream),
+      placed_at_(upstream),
+      cursors_(upstream),
+      conflict_entries_(upstream) {}
+
+bool Occupancy::reset(const PlanningProblem& problem) noexcept {
+  problem_ = &problem;
+  has_allowed_ = !problem.may_overlap.empty();
+  const std::size_t count = problem.blocks.size();
+  if (!rank_blocks() || !conflicts_.reset(count, problem.conflicts) ||
+      !may_overlap_.reset(count, problem.may_overlap)) {
+    return false;
+  }
+  placed_at_.clear();
+  if (!problem.conflicts.empty() && !placed_at_.resize(count, UINT64_MAX)) return false;
+  std::uint64_t total = 0;
+  for (const Times& times : times_) total += times.last - times.first + 1;
+  const std::uint64_t mean = count == 0 ? 1 : total / count;
+  slab_shift_ = kMinSlabShift;
+  while ((kSlabsPerMeanRange << slab_shift_) < mean) ++slab_shift_;
+  const std::size_t slab_count = (count >> slab_shift_) + 1;
+  return lists_.reset(slab_count * kKinds) && cursors_.reserve(slab_count * 2 + 4);
+}
+
+bool Occupancy::rank_blocks() noexcept {
+  const Span<const Block> blocks = problem_->blocks;
+  const auto count = static_cast<std::uint32_t>(blocks.size());
+  if (!times_.resize(count) || !by_rank_.resize(count)) return false;
+  for (std::uint32_t i = 0; i < count; ++i) by_rank_[i] = i;
+  std::sort(by_rank_.begin(), by_rank_.end(), [&](std::uint32_t a, std::uint32_t b) {
+    const Step first_a = blocks[a].live_range.first_use;
+    const Step first_b = blocks[b].live_range.first_use;
+    return first_a != first_b ? first_a < first_b : a < b;
+  });
+  for (std::uint32_t rank = 0; rank < count; ++rank) {
+    const Step last_use = blocks[by_rank_[rank]].live_range.last_use;
+    const std::uint32_t* after = std::upper_bound(
+        by_rank_.begin() + rank, by_rank_.end(), last_use,
+        [&](Step step, std::uint32_t block) { return step < blocks[block].live_range.first_use; });
+    const auto last = static_cast<std::uint32_t>(after - by_rank_.begin() - 1);
+    times_[by_rank_[rank]] = {rank, last};
+  }
+  return true;
+}
+
+bool Occupancy::insert(std::uint32_t block, std::uint64_t offset_bytes) noexcept {
+  const std::uint64_t size = problem_->blocks[block].size_bytes;
+  if (size == 0) return true;
+  if (!placed_at_.empty()) placed_at_[block] = offset_bytes;
+  const Times times = times_[block];
+  const Entry entry{offset_bytes, offset_bytes + size, times};
+  const std::uint32_t first = times.first >> slab_shift_;
+  const std::uint32_t last = times.last >> slab_shift_;
+  for (std::uint32_t slab = first; slab <= last; ++slab) {
+    if (!insert_union(list(slab, Kind::kTouching), entry)) return false;
+    const bool is_through = first < slab && slab < last;
+    if (is_through && !insert_union(list(slab, Kind::kThrough), entry)) return false;
+  }
+  if (first == last) return lists_.add(list(first, Kind::kInside), entry);
+  return lists_.add(list(first, Kind::kEnds), entry) && lists_.add(list(last, Kind::kEnds), entry);
+}
+
+bool Occupancy::insert_union(std::uint32_t list, const Entry& entry) noexcept {
+  return has_allowed_ ? lists_.add(list, entry) : lists_.merge(list, entry.begin, entry.end);
+}
+
+void Occupancy::add_cursor(std::uint32_t slab, Kind kind) noexcept {
+  const std::uint32_t head = lists_.head(list(slab, kind));
+  if (head == OffsetLists::kNoChunk) return;
+  const bool is_union = !has_allowed_ && (kind == Kind::kThrough || kind == Kind::kTouching);
+  const bool added = cursors_.push_back({head, 0, is_union});
+  TENURE_ASSERT(added);  // reserved for all lists that a search can need
+  static_cast<void>(added);
+}
+
+// Unions come first: they raise the offset fastest.
+bool Occupancy::begin_search(std::uint32_t block) noexcept {
+  const Block& wanted = problem_->blocks[block];
+  search_ = {times_[block], block, wanted.size_bytes, wanted.alignment_bytes - 1};
+  cursors_.clear();
+  conflict_entries_.clear();
+  next_conflict_ = 0;
+  const std::uint32_t first = search_.times.first >> slab_shift_;
+  const std::uint32_t last = search_.times.last >> slab_shift_;
+  for (std::uint32_t slab = first + 1; slab < last; ++slab) add_cursor(slab, Kind::kTouching);
+  for (const std::uint32_t slab : {first, last}) {
+    for (const Kind kind : {Kind::kThrough, Kind::kEnds, Kind::kInside}) add_cursor(slab, kind);
+    if (first == last) break;
+  }
+  return placed_at_.empty() || gather_conflicts(block);
+}
+
+bool Occupancy::gather_conflicts(std::uint32_t block) noexcept {
+  for (const std::uint32_t other : conflicts_.of(block)) {
+    const std::uint64_t begin = placed_at_[other];
+    if (begin == UINT64_MAX || may_overlap_.has(block, other)) continue;
+    const Entry entry{begin, begin + problem_->blocks[other].size_bytes, times_[other]};
+    if (!conflict_entries_.push_back(entry)) return false;
+  }
+  std::sort(conflict_entries_.begin(), conflict_entries_.end(),
+            [](const Entry& a, const Entry& b) { return a.begin < b.begin; });
+  return true;
+}
+
+// Raises the offset to the lowest one at which this list leaves room for the block. Entries below
+// the cursor stay below for the rest of the search, because the offset only rises. Whether an entry
+// is an obstacle is hard to foresee, so the answer is selected, not branched on.
+template <bool kHasAllowed>
+std::uint64_t Occupancy::settle(Cursor* cursor, std::uint64_t offset) const noexcept {
+  const Search search = search_;
+  while (cursor->chunk != OffsetLists::kNoChunk) {
+    const OffsetLists::Chunk& chunk = lists_.chunk(cursor->chunk);
+    const bool is_below = chunk.max_end <= offset;
+    const bool has_no_gap = cursor->is_union && chunk.max_gap < search.size_bytes &&
+                            chunk.entries[0].begin < offset + search.size_bytes;
+    if (has_no_gap && !is_below) offset = search.align(chunk.max_end);
+    if (!has_no_gap && !is_below) {
+      for (std::uint32_t position = cursor->position; position < chunk.count; ++position) {
+        const Entry& entry = chunk.entries[position];
+        if (entry.begin >= offset + search.size_bytes) {
+          cursor->position = position;
+          return offset;
+        }
+        bool is_obstacle = (entry.end > offset) & (cursor->is_union | search.overlaps(entry.times));
+        if (kHasAllowed) is_obstacle = is_obstacle && !may_overlap(entry);
+        offset = is_obstacle ? search.align(entry.end) : offset;
+      }
+    }
+    cursor->chunk = chunk.next;
+    cursor->position = 0;
+  }
+  return offset;
+}
+
+bool Occupancy::may_overlap(const Entry& entry) const noexcept {
+  return may_overlap_.has(search_.block, by_rank_[entry.times.first]);
+}
+
+std::uint64_t Occupancy::settle_conflicts(std::uint64_t offset) noexcept {
+  for (; next_conflict_ < conflict_entries_.size(); ++next_conflict_) {
+    const Entry& entry = conflict_entries_[next_conflict_];
+    if (entry.begin >= offset + search_.size_bytes) break;
+    if (entry.end > offset) offset = search_.align(entry.end);
+  }
+  return offset;
+}
+
+// Round and round over the lists, until all have been asked since the offset last rose.
+bool Occupancy::next_gap(std::uint64_t from_bytes, std::uint64_t* offset_bytes) noexcept {
+  if (from_bytes > kMaxArenaBytes) return false;
+  std::uint64_t offset = search_.align(from_bytes);
+  if (search_.size_bytes != 0) {
+    const std::size_t count = cursors_.size();
+    std::size_t unasked = count + 1;
+    for (std::size_t i = 0; unasked != 0; i = i == count ? 0 : i + 1) {
+      const std::uint64_t before = offset;
+      if (i == count) {
+        offset = settle_conflicts(offset);
+      } else if (has_allowed_) {
+        offset = settle<true>(&cursors_[i], offset);
+      } else {
+        offset = settle<false>(&cursors_[i], offset);
+      }
+      unasked = offset == before ? unasked - 1 : count;
+    }
+  }
+  *offset_bytes = offset;
+  return search_.size_bytes <= kMaxArenaBytes && offset <= kMaxArenaBytes - search_.size_bytes;
+}
+
+}  // namespace tenure::internal
