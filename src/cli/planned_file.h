@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+// From a file's contents to a plan that has been proven: its report, and its rows as CSV.
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "cli/report.h"
+#include "tenure/align.h"
+#include "tenure/io/csv.h"
+#include "tenure/io/result.h"
+#include "tenure/io/tflite.h"
+
+namespace tenure::cli {
+
+struct PlanOptions {
+  std::string file;
+  std::uint64_t alignment_bytes = kDefaultAlignmentBytes;
+  std::string profile = "litert";
+  bool reuse = true;
+  std::uint32_t subgraph = 0;
+  std::string csv;  // empty: none; "-": standard output, instead of the report
+};
+
+struct PlannedFile {
+  Report report;
+  std::vector<io::CsvRow> rows;  // of the reusable region, in the order of its blocks
+};
+
+// Both run every proof that there is; a plan that fails one is an error with kUnsafePlan.
+[[nodiscard]] io::Result<PlannedFile> plan_subgraph(const io::TfliteSubgraph& subgraph,
+                                                    const PlanOptions& options);
+[[nodiscard]] io::Result<PlannedFile> plan_csv(const io::CsvProblem& csv,
+                                               const PlanOptions& options);
+
+}  // namespace tenure::cli

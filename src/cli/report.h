@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+// A plan for people: where everything lies, how large the arenas are and how far from the lower
+// bound, and who holds the peak.
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "tenure/index.h"
+#include "tenure/layout.h"
+#include "tenure/plan.h"
+
+namespace tenure::cli {
+
+// A tensor of a model, or a block of a CSV.
+struct ReportRow {
+  std::string id;
+  std::string name;  // empty in a CSV
+  std::uint64_t size_bytes = 0;
+  LiveRange live_range;
+  BlockIndex block;  // rows with one block share its bytes
+  Placement placement;
+};
+
+struct Report {
+  std::string title;
+  std::string row_word;  // "tensor" or "block"
+  std::vector<ReportRow> rows;
+  std::vector<RegionPlan> regions;
+  std::string peak_operator;  // empty when the steps have no operators
+  std::vector<std::string> notes;
+};
+
+[[nodiscard]] std::string text_of(const Report& report);
+
+}  // namespace tenure::cli
