@@ -1,0 +1,332 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <sstream>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "cli/exit_code.h"
+#include "cli/run.h"
+#include "support/data_dir.h"
+#include "support/tflite_writer.h"
+#include "tenure/io/csv.h"
+#include "tenure/plan.h"
+#include "tenure/verify.h"
+
+namespace tenure {
+namespace {
+
+namespace fs = std::filesystem;
+using cli::ExitCode;
+using test::TfliteWriter;
+namespace tflite = io::tflite;
+
+struct Outcome {
+  ExitCode code = ExitCode::kOk;
+  std::string out;
+  std::string err;
+};
+
+Outcome run(const std::vector<std::string>& arguments) {
+  std::ostringstream out;
+  std::ostringstream err;
+  const ExitCode code = cli::run(arguments, out, err);
+  return {code, out.str(), err.str()};
+}
+
+// Each test has a folder of its own.
+class TenurePlan : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    const auto* info = ::testing::UnitTest::GetInstance()->current_test_info();
+    folder_ = fs::path(::testing::TempDir()) / (std::string("tenure_cli_") + info->name());
+    fs::remove_all(folder_);
+    fs::create_directories(folder_);
+  }
+  void TearDown() override { fs::remove_all(folder_); }
+
+  [[nodiscard]] std::string path(const std::string& name) const {
+    return (folder_ / name).string();
+  }
+  [[nodiscard]] std::string write(const std::string& name, const std::string& text) const {
+    std::ofstream(path(name), std::ios::binary) << text;
+    return path(name);
+  }
+  [[nodiscard]] static std::string read(const std::string& file) {
+    std::ifstream stream(file, std::ios::binary);
+    return {std::istreambuf_iterator<char>(stream), std::istreambuf_iterator<char>()};
+  }
+  [[nodiscard]] std::size_t file_count() const {
+    return static_cast<std::size_t>(std::distance(fs::directory_iterator(folder_), {}));
+  }
+
+  // x (1024) -> RESHAPE -> flat -> FULLY_CONNECTED -> y (256), and a state of 32 bytes.
+  [[nodiscard]] std::string write_model(const std::string& name) const {
+    TfliteWriter writer;
+    writer.add_code(tflite::BuiltinOperator_RESHAPE);
+    writer.add_code(tflite::BuiltinOperator_FULLY_CONNECTED);
+    test::WrittenTensor state{"state", {{8}}};
+    state.is_variable = true;
+    writer.subgraphs = {{"main",
+                         {state, {"x", {{16, 16}}}, {"flat", {{256}}}, {"y\n", {{64}}}},
+                         {1},
+                         {3},
+                         {{0, {1}, {2}}, {1, {2, 0}, {3}}}},
+                        {"other", {{"z", {{4}}}}, {0}, {0}, {}}};
+    const std::vector<std::uint8_t> bytes = writer.bytes();
+    return write(name, std::string(bytes.begin(), bytes.end()));
+  }
+
+ private:
+  fs::path folder_;
+};
+
+constexpr const char* kBlocks =
+    "id,lower,upper,size\n"
+    "a,0,3,1000\n"
+    "b,1,2,40000000000\n"
+    "c,2,4,64\n";
+
+TEST_F(TenurePlan, PrintsBlocksArenaAndPeakOfACsv) {
+  const std::string file = write("blocks.csv", kBlocks);
+  const Outcome outcome = run({"plan", file});
+  EXPECT_EQ(outcome.code, ExitCode::kOk) << outcome.err;
+  EXPECT_EQ(outcome.err, "");
+  // a and b are live together: 1000 rounded up to 64 is 1024, and 40,000,000,000 is a multiple
+  // of 64.
+  EXPECT_EQ(outcome.out,
+            file +
+                ": 3 blocks, alignment 64 bytes\n"
+                "\n"
+                "block        bytes  first_step  last_step  region    offset_bytes  name\n"
+                "    a         1000           0          2  reusable   40000000000\n"
+                "    b  40000000000           1          1  reusable             0\n"
+                "    c           64           2          3  reusable             0\n"
+                "\n"
+                "region    arena_bytes  lower_bound_bytes   ratio\n"
+                "reusable  40000001024        40000001024  1.0000  optimal\n"
+                "\n"
+                "peak at step 1; live there:\n"
+                "      bytes  block  name\n"
+                "40000000000      b\n"
+                "       1000      a\n");
+}
+
+TEST_F(TenurePlan, PrintsTensorsOperatorAndSharedBytesOfAModel) {
+  const std::string file = write_model("model.tflite");
+  const Outcome outcome = run({"plan", file});
+  EXPECT_EQ(outcome.code, ExitCode::kOk) << outcome.err;
+  EXPECT_EQ(outcome.out,
+            file +
+                ": subgraph 0 'main', 2 operators, profile litert, alignment 64 bytes\n"
+                "\n"
+                "tensor  bytes  first_step  last_step  region      offset_bytes  name\n"
+                "     0     32           0          1  persistent             0  state\n"
+                "     1   1024           0          0  reusable               0  x\n"
+                "     2   1024           0          1  reusable               0  flat\n"
+                "     3    256           1          1  reusable            1024  y?\n"
+                "\n"
+                "region      arena_bytes  lower_bound_bytes   ratio\n"
+                "reusable           1280               1280  1.0000  optimal\n"
+                "persistent           64                 64  1.0000  optimal\n"
+                "\n"
+                "peak at step 1, operator 1 'FULLY_CONNECTED'; live there:\n"
+                "bytes  tensor  name\n"
+                " 1024       2  flat\n"
+                "  256       3  y?\n");
+}
+
+TEST_F(TenurePlan, ObeysProfileReuseAlignmentAndSubgraph) {
+  const std::string file = write_model("model.tflite");
+  const auto arena_line = [](const Outcome& outcome) {
+    const std::size_t begin = outcome.out.find("\nreusable ");
+    return outcome.out.substr(begin + 1, outcome.out.find('\n', begin + 1) - begin - 1);
+  };
+  // x and flat apart: 1024 + 1024.
+  EXPECT_EQ(arena_line(run({"plan", file, "--profile", "strict"})),
+            "reusable           2048               2048  1.0000  optimal");
+  // x, flat and y: 1024 + 1024 + 256.
+  EXPECT_EQ(arena_line(run({"plan", file, "--profile", "tflm", "--no-reuse"})),
+            "reusable           2304               2048  1.1250");
+  // 1280 rounded up to 1024.
+  EXPECT_EQ(arena_line(run({"plan", file, "--alignment", "1024"})),
+            "reusable           2048               2048  1.0000  optimal");
+  EXPECT_EQ(arena_line(run({"plan", file, "--subgraph", "1", "--alignment", "1"})),
+            "reusable           16                 16  1.0000  optimal");
+}
+
+TEST_F(TenurePlan, WritesCsvThatIsASafePlanOfTheSameSize) {
+  const std::string file = write("blocks.csv", kBlocks);
+  const Outcome outcome = run({"plan", file, "--csv", path("plan.csv")});
+  EXPECT_EQ(outcome.code, ExitCode::kOk) << outcome.err;
+  EXPECT_EQ(read(path("plan.csv")),
+            "id,lower,upper,size,offset\n"
+            "a,0,3,1000,40000000000\n"
+            "b,1,2,40000000000,0\n"
+            "c,2,4,64,0\n");
+  const Outcome again = run({"plan", path("plan.csv"), "--csv", path("again.csv")});
+  EXPECT_EQ(again.code, ExitCode::kOk) << again.err;
+  EXPECT_EQ(read(path("again.csv")), read(path("plan.csv")));
+  EXPECT_NE(again.out.find("reusable  40000001024"), std::string::npos) << again.out;
+  EXPECT_EQ(file_count(), 3U);
+}
+
+TEST_F(TenurePlan, WritesOneRowForEachReusableBlockOfAModel) {
+  const Outcome outcome = run({"plan", write_model("model.tflite"), "--csv", "-"});
+  EXPECT_EQ(outcome.code, ExitCode::kOk) << outcome.err;
+  EXPECT_EQ(outcome.out, "id,lower,upper,size,offset\n1,0,2,1024,0\n3,1,2,256,1024\n");
+}
+
+TEST_F(TenurePlan, ReplacesAnOldCsvOnlyOnSuccess) {
+  const std::string csv = write("plan.csv", "old");
+  EXPECT_EQ(run({"plan", write("bad.csv", "id,lower,upper,size\na,3,2,1\n"), "--csv", csv}).code,
+            ExitCode::kInvalidFile);
+  EXPECT_EQ(read(csv), "old");
+  EXPECT_EQ(run({"plan", write("good.csv", kBlocks), "--csv", csv}).code, ExitCode::kOk);
+  EXPECT_NE(read(csv), "old");
+  EXPECT_EQ(file_count(), 3U);
+}
+
+TEST_F(TenurePlan, RecognizesModelsByContentUnderAnyName) {
+  EXPECT_EQ(run({"plan", write_model("model.bin")}).code, ExitCode::kOk);
+  EXPECT_EQ(run({"plan", write_model("model.csv")}).code, ExitCode::kOk);
+  EXPECT_EQ(run({"plan", write("blocks.txt", kBlocks)}).code, ExitCode::kOk);
+}
+
+void expect_failure(const Outcome& outcome, ExitCode code, const std::string& message) {
+  EXPECT_EQ(outcome.code, code);
+  EXPECT_EQ(outcome.out, "");
+  EXPECT_EQ(outcome.err, "tenure: " + message + "\n");
+}
+
+TEST_F(TenurePlan, SaysWhatIsWrongInTheFile) {
+  const std::string csv = write("blocks.csv", "id,lower,upper,size\na,0,1,x\n");
+  expect_failure(run({"plan", csv}), ExitCode::kInvalidFile,
+                 csv + ": line 2: column 4 (size): 'x' is not a number");
+  const std::string model = write("model.tflite", "no model");
+  expect_failure(
+      run({"plan", model}), ExitCode::kInvalidFile,
+      model + ": this is no TensorFlow Lite model: it does not begin with the mark TFL3");
+}
+
+TEST_F(TenurePlan, NamesBlocksByTheIdsOfTheFile) {
+  const std::string fixed = write("fixed.csv",
+                                  "id,lower,upper,size,offset\n"
+                                  "a,0,2,64,0\nb,1,3,64,0\n");
+  expect_failure(run({"plan", fixed}), ExitCode::kInvalidFile,
+                 fixed +
+                     ": two blocks at fixed offsets conflict: block 0, block 1; block 0 is 'a'; "
+                     "block 1 is 'b'");
+}
+
+TEST_F(TenurePlan, TellsWhatIsTooLarge) {
+  const std::string wide = write("wide.csv", "id,lower,upper,size\na,0,4294967296,1\n");
+  EXPECT_EQ(run({"plan", wide}).code, ExitCode::kLimit);
+  const std::string high = write("high.csv",
+                                 "id,lower,upper,size\n"
+                                 "a,0,1,18446744073709551615\n");
+  const Outcome outcome = run({"plan", high});
+  EXPECT_EQ(outcome.code, ExitCode::kLimit);
+  EXPECT_EQ(outcome.err.find("tenure: " + high + ": a size or sum does not fit in 64 bits"), 0U)
+      << outcome.err;
+  EXPECT_NE(outcome.err.find("block 0 is 'a'"), std::string::npos) << outcome.err;
+}
+
+TEST_F(TenurePlan, TellsFilesThatCannotBeReadOrWritten) {
+  const std::string missing = path("missing.csv");
+  expect_failure(run({"plan", missing}), ExitCode::kFileAccess,
+                 missing + ": cannot read: No such file or directory");
+  expect_failure(run({"plan", path("")}), ExitCode::kFileAccess,
+                 path("") + ": cannot read: it is a folder");
+  const std::string file = write("blocks.csv", kBlocks);
+  const std::string unwritable = path("no such folder/plan.csv");
+  expect_failure(run({"plan", file, "--csv", unwritable}), ExitCode::kFileAccess,
+                 unwritable + ": cannot write: No such file or directory");
+  expect_failure(run({"plan", file, "--csv", path("")}), ExitCode::kFileAccess,
+                 path("") + ": cannot write: it is a folder");
+  EXPECT_EQ(file_count(), 1U);
+}
+
+TEST_F(TenurePlan, TellsOutputThatCannotBeWritten) {
+  std::ostringstream out;
+  std::ostringstream err;
+  out.setstate(std::ios::badbit);
+  EXPECT_EQ(cli::run({"plan", write("blocks.csv", kBlocks)}, out, err), ExitCode::kFileAccess);
+  EXPECT_EQ(err.str(), "tenure: standard output: cannot write\n");
+}
+
+TEST_F(TenurePlan, TellsOptionsThatAreWrong) {
+  const std::string csv = write("blocks.csv", kBlocks);
+  const std::string model = write_model("model.tflite");
+  const std::vector<std::vector<std::string>> wrong = {
+      {},
+      {"plan"},
+      {"plot", csv},
+      {"plan", csv, csv},
+      {"plan", csv, "--alignment", "48"},
+      {"plan", csv, "--alignment", "0"},
+      {"plan", csv, "--alignment", "-1"},
+      {"plan", csv, "--alignment", "0x40"},
+      {"plan", csv, "--alignment", "18446744073709551616"},
+      {"plan", csv, "--alignment"},
+      {"plan", model, "--subgraph", "-1"},
+      {"plan", model, "--subgraph", "4294967296"},
+      {"plan", model, "--subgraph", "2"},
+      {"plan", model, "--profile", "fast"},
+      {"plan", csv, "--profile", "strict"},
+      {"plan", csv, "--subgraph", "0"},
+      {"plan", csv, "--unknown"}};
+  for (const std::vector<std::string>& arguments : wrong) {
+    const Outcome outcome = run(arguments);
+    const std::string last = arguments.empty() ? "" : arguments.back();
+    EXPECT_EQ(outcome.code, ExitCode::kUsage) << last << outcome.err;
+    EXPECT_EQ(outcome.out, "") << last;
+    EXPECT_EQ(outcome.err.find("tenure: "), 0U) << last << outcome.err;
+  }
+  expect_failure(run({"plan", model, "--subgraph", "2"}), ExitCode::kUsage,
+                 model + ": there is no subgraph 2; the model has 2, counted from 0");
+}
+
+TEST(Tenure, PrintsVersionAndHelp) {
+  const Outcome version = run({"--version"});
+  EXPECT_EQ(version.code, ExitCode::kOk);
+  EXPECT_EQ(version.out.find("tenure 0."), 0U) << version.out;
+  for (const std::vector<std::string>& arguments :
+       {std::vector<std::string>{"--help"}, {"plan", "--help"}}) {
+    const Outcome help = run(arguments);
+    EXPECT_EQ(help.code, ExitCode::kOk);
+    EXPECT_NE(help.out.find(cli::kExitCodeHelp), std::string::npos) << help.out;
+  }
+}
+
+// Reads a CSV with offsets as a problem and as a plan for it, and proves that.
+TEST_F(TenurePlan, WritesCsvOfRealModelsThatIsSafe) {
+  TENURE_SKIP_WITHOUT_DATA();
+  for (const auto& entry : fs::directory_iterator(test::data_dir() + "/models")) {
+    if (entry.path().extension() != ".tflite") continue;
+    const Outcome outcome = run({"plan", entry.path().string(), "--csv", path("plan.csv")});
+    ASSERT_EQ(outcome.code, ExitCode::kOk) << outcome.err;
+    auto csv = io::read_csv(path("plan.csv"));
+    ASSERT_TRUE(csv.ok()) << csv.error().message;
+    std::vector<Placement> placements;
+    RegionPlan region;
+    region.arena_bytes = UINT64_MAX;
+    for (Block& block : csv->blocks) {
+      placements.push_back({kReusableRegion, block.fixed_offset_bytes});
+      block.fixed_offset_bytes = kNoFixedOffset;
+    }
+    const RegionPlan regions[] = {region, {}};
+    const RegionLayout layouts[] = {{region.arena_bytes, 64}, {}};
+    const Result<MemoryPlan> plan = MemoryPlan::create({regions, layouts, placements, {}});
+    ASSERT_TRUE(plan.ok());
+    EXPECT_TRUE(verify(csv->problem(), *plan).ok()) << entry.path();
+  }
+}
+
+}  // namespace
+}  // namespace tenure

@@ -1,0 +1,334 @@
+# SPDX-License-Identifier: Apache-2.0
+#
+# The tests are tested: each planted mutant is a small mistake in the core, and the tests have to
+# notice it. Works on a copy of the project; only the file with the mistake is compiled again.
+#
+#   cmake -D SOURCE_DIR=... -D WORK_DIR=... [-D CXX=...] [-D ONLY=<regex of names>] -P mutants.cmake
+#
+# A mutant that survives, that does not compile, or whose text is not found exactly once (the code
+# has changed: write the mutant anew) is a failure.
+
+cmake_minimum_required(VERSION 3.25)
+
+set(count 0)
+# mutant(<name in words> <file> <exact text> <replacement>)
+function(mutant name file text replacement)
+  if(ONLY AND NOT name MATCHES "${ONLY}")
+    return()
+  endif()
+  math(EXPR next "${count} + 1")
+  set(count ${next} PARENT_SCOPE)
+  foreach(part name file text replacement)
+    set(mutant_${next}_${part} "${${part}}" PARENT_SCOPE)
+  endforeach()
+endfunction()
+
+# ---- the problem and its lower bound
+
+mutant("one byte too many within the capacity" src/problem.cpp
+  [[if (end > region.capacity_bytes)]]
+  [[if (end > region.capacity_bytes + 1)]])
+mutant("overlapping fixed blocks are not looked for" src/problem.cpp
+  [[return fixed_count < 2 ?]]
+  [[return fixed_count < 3 ?]])
+mutant("the unit is the largest alignment" src/lower_bound.cpp
+  [[unit = std::min(unit, block.alignment_bytes)]]
+  [[unit = unit == UINT64_MAX ? block.alignment_bytes : std::max(unit, block.alignment_bytes)]])
+mutant("live ranges end one step early in the bound" src/lower_bound.cpp
+  [[end->push_back({range.last_use.value + 1, bytes})]]
+  [[end->push_back({range.last_use.value, bytes})]])
+mutant("ends of fixed blocks are forgotten in the bound" src/lower_bound.cpp
+  [[raise_to(rounded_end, range_of(block).first_use);]]
+  [[]])
+mutant("the larger of two that may overlap is left out" src/lower_bound.cpp
+  [[first_size != second_size ? first_size < second_size]]
+  [[first_size != second_size ? first_size > second_size]])
+mutant("a block is left out of one step twice" src/lower_bound.cpp
+  [[next_step = last + 1;]]
+  [[next_step = first;]])
+mutant("a bound beyond the largest arena passes" src/lower_bound.cpp
+  [[if (live.overflows() || live.value() > kMaxArenaBytes)]]
+  [[if (live.overflows())]])
+mutant("a sum that wraps passes for a small one" src/lower_bound.cpp
+  [[if (low_ < bytes) ++high_;]]
+  [[]])
+mutant("conflicts are counted though the two may overlap" src/lower_bound.cpp
+  [[if (std::binary_search(allowed.begin(), allowed.end(), key)) continue;]]
+  [[]])
+
+# ---- placement
+
+mutant("the last use counts before the first" src/placement_order.cpp
+  [[if (a.live_range.first_use != b.live_range.first_use) {]]
+  [[if (a.live_range.last_use == b.live_range.last_use) {]])
+mutant("smallest first" src/placement_order.cpp
+  [[return a.size_bytes > b.size_bytes;]]
+  [[return a.size_bytes < b.size_bytes;]])
+mutant("ties end at the larger alignment" src/placement_order.cpp
+  [[return a.alignment_bytes < b.alignment_bytes;]]
+  [[return a.alignment_bytes > b.alignment_bytes;]])
+mutant("fixed blocks of all regions are obstacles" src/place_first_fit.cpp
+  [[if (block.region != region || !block.is_fixed()) continue;]]
+  [[if (!block.is_fixed()) continue;]])
+mutant("without reuse, fixed blocks are no obstacles" src/place_without_reuse.cpp
+  [[if (block.size_bytes != 0 && !fixed.push_back(i))]]
+  [[if (block.size_bytes == 0 && !fixed.push_back(i))]])
+mutant("without reuse, a gap one byte too small is taken" src/place_without_reuse.cpp
+  [[begin - cursor >= block.size_bytes) break;]]
+  [[begin - cursor + 1 >= block.size_bytes) break;]])
+mutant("the arena is not rounded up" src/planner.cpp
+  [[checked_align_up(high_water_mark, result->plan.unit_bytes, &arena_bytes)]]
+  [[checked_align_up(high_water_mark, 1, &arena_bytes)]])
+mutant("the arena's base ignores its blocks' alignments" src/planner.cpp
+  [[alignment = std::max(alignment, block.alignment_bytes);]]
+  [[]])
+mutant("tail padding does not count against the capacity" src/planner.cpp
+  [[if (result->layout.size_bytes > limits.capacity_bytes)]]
+  [[if (arena_bytes > limits.capacity_bytes)]])
+mutant("an empty arena is padded" src/planner.cpp
+  [[arena_bytes == 0 ? 0 : options_.tail_padding_bytes]]
+  [[options_.tail_padding_bytes]])
+mutant("views lie at their block's beginning" src/planner.cpp
+  [[block.offset_bytes + places[i].offset_bytes}]]
+  [[block.offset_bytes}]])
+
+# ---- verify(problem, plan)
+
+mutant("the live range tree forgets the last step" src/internal/live_range_index.h
+  [[set(block, last_use.value + 1);]]
+  [[set(block, last_use.value);]])
+mutant("the live range tree skips its right half" src/live_range_index.cpp
+  [[if (ends_[node] <= step) ++node;]]
+  [[]])
+mutant("blocks that end where another begins conflict" src/block_conflicts.cpp
+  [[return end_of(other) <= placements_[block].offset_bytes;]]
+  [[return end_of(other) < placements_[block].offset_bytes;]])
+mutant("regions that are not reused are checked like others" src/block_conflicts.cpp
+  [[return reuse ? problem_.blocks[block].live_range : kAllSteps;]]
+  [[return reuse ? problem_.blocks[block].live_range : problem_.blocks[block].live_range;]])
+mutant("conflicts beyond live ranges are not verified" src/block_conflicts.cpp
+  [[if (shares_bytes(pair.first, pair.second) && !is_allowed]]
+  [[if (false && !is_allowed]])
+mutant("a placement may end one byte beyond its arena" src/verify_problem.cpp
+  [[block.size_bytes > arena - placement.offset_bytes)]]
+  [[block.size_bytes > arena - placement.offset_bytes + 1)]])
+mutant("the arena's alignment is not verified" src/verify_problem.cpp
+  [[|| !base_suits]]
+  [[]])
+mutant("the stated bound is only compared with the arena" src/verify_problem.cpp
+  [[stated.lower_bound_bytes > bound->lower_bound_bytes ||]]
+  [[]])
+mutant("moved fixed blocks pass" src/verify_problem.cpp
+  [[if (block.is_fixed() && placement.offset_bytes]]
+  [[if (block.is_fixed() && placement.offset_bytes > block.fixed_offset_bytes && placement.offset_bytes]])
+mutant("the step of an overlap is the first block's" src/verify_problem.cpp
+  [[.with(begin_of_first < begin_of_second ? begin_of_second : begin_of_first)]]
+  [[.with(begin_of_first)]])
+
+# ---- verify(graph, plan)
+
+mutant("operands are not read" src/verify_graph.cpp
+  [[if (!is_intact(operand, &other)) return Status(Reason::kOverwritten)]]
+  [[if (false) return Status(Reason::kOverwritten)]])
+mutant("scratch is not written" src/verify_graph.cpp
+  [[for (const TensorIndex scratch : graph_.scratch(op)) write(scratch);]]
+  [[]])
+mutant("an operand twice may be overwritten" src/verify_graph.cpp
+  [[operands.end(), operand) == 1;]]
+  [[operands.end(), operand) >= 1;]])
+mutant("a result may be shifted over its operand" src/verify_graph.cpp
+  [[from.space == to.space && from.begin == to.begin &&]]
+  [[from.space == to.space &&]])
+mutant("all inputs are disposable" src/verify_graph.cpp
+  [[written.kind == TensorKind::kInput && !written.is_disposable;]]
+  [[false;]])
+mutant("any result in place may overwrite state" src/verify_graph.cpp
+  [[(!outlives_run || relation.kind == RelationKind::kUpdate);]]
+  [[true;]])
+mutant("kept tensors need not be kept" src/verify_graph.cpp
+  [[const bool is_kept = tensor.is_output ||]]
+  [[const bool is_kept = tensor.is_output && ]])
+mutant("state is not looked at after the run" src/verify_graph.cpp
+  [[const bool outlives_run = tensor.kind == TensorKind::kPersistent || is_outside_buffer(index);]]
+  [[const bool outlives_run = is_outside_buffer(index);]])
+mutant("names of names are looked at once" src/verify_graph.cpp
+  [[round < rounds && rename_aliases(op); ++round)]]
+  [[round < 1 && rename_aliases(op); ++round)]])
+mutant("parts of a concatenation stay themselves" src/verify_graph.cpp
+  [[if (lies_inside) absorbed_by_[part.value] = base;]]
+  [[if (false && lies_inside) absorbed_by_[part.value] = base;]])
+mutant("inputs come before the buffers that they lie in" src/verify_graph.cpp
+  [[for (const bool is_input : {false, true})]]
+  [[for (const bool is_input : {true, false})]])
+mutant("an alias may lie anywhere in its base's region" src/abstract_run_places.cpp
+  [[tensor.space == base.space && tensor.begin - base.begin == relation.offset_bytes]]
+  [[tensor.space == base.space]])
+mutant("a tensor may end one byte beyond its region" src/abstract_run_places.cpp
+  [[tensor.size_bytes > layout.size_bytes - placement.offset_bytes)]]
+  [[tensor.size_bytes > layout.size_bytes - placement.offset_bytes + 1)]])
+mutant("an update may reach out of its buffer" src/abstract_run_places.cpp
+  [[if (!fits_inside ||]]
+  [[if (]])
+mutant("writing a range of bytes forgets what it divides" src/byte_owners.cpp
+  [[nodes_[2 * node + 1] = nodes_[node];]]
+  [[]])
+mutant("a range holds a version when its first byte does" src/byte_owners.cpp
+  [[holds_below(2 * node, {span.begin, middle}, cells, owner, other) &&]]
+  [[holds_below(2 * node, {span.begin, middle}, cells, owner, other) ||]])
+
+# ---- results in place
+
+mutant("an operand that is read later is overwritten" src/lifetime_in_place.cpp
+  [[if (operand.last_touch > step) return]]
+  [[if (false) return]])
+mutant("an operand that is an output is overwritten" src/lifetime_in_place.cpp
+  [[if (operand.is_held) return]]
+  [[if (false) return]])
+mutant("add(x, x) works in place" src/lifetime_in_place.cpp
+  [[return count > 1;]]
+  [[return count > 2;]])
+mutant("two results join one operand" src/lifetime_in_place.cpp
+  [[if (has_other_result(relation, operand_root))]]
+  [[if (false)]])
+mutant("inputs are overwritten that are not disposable" src/lifetime_in_place.cpp
+  [[if (operand.holds_readable_input) return]]
+  [[if (false) return]])
+
+# ---- the plan and the arena
+
+mutant("the hash leaves out tensors" src/plan.cpp
+  [[{&placements_, &tensor_placements_}]]
+  [[{&placements_, &placements_}]])
+mutant("a lent buffer's base is taken as it is" src/arena.cpp
+  [[sum.bytes == 0 ? 0 : padding_to_align(address, sum.alignment_bytes);]]
+  [[sum.bytes == 0 ? 0 : padding_to_align(address, 1);]])
+mutant("a buffer one byte too small will do" src/arena.cpp
+  [[if (buffer.size() < needed)]]
+  [[if (buffer.size() + 1 < needed)]])
+mutant("the worst base needs no padding" src/arena.cpp
+  [[size.aligned_bytes + worst_padding;]]
+  [[size.aligned_bytes;]])
+mutant("regions in one buffer are not aligned" src/arena.cpp
+  [[offset += padding_to_align(offset, layouts[i].alignment_bytes);]]
+  [[]])
+mutant("what was taken before a refusal leaks" src/arena.cpp
+  [[give_back(taken, i);]]
+  [[]])
+mutant("a refused commit lets go of the old arena" src/arena.cpp
+  [[RegionMemory taken[kMaxRegions];
+  for (std::uint32_t i = 0; i < layouts.size(); ++i) {
+    RegionMemory& memory = taken[i];
+    memory.size_bytes = static_cast<std::size_t>(layouts[i].size_bytes);
+    memory.alignment_bytes = static_cast<std::size_t>(layouts[i].alignment_bytes);
+    if (memory.size_bytes == 0) continue;
+    memory.base = static_cast]]
+  [[RegionMemory taken[kMaxRegions];
+  release();
+  for (std::uint32_t i = 0; i < layouts.size(); ++i) {
+    RegionMemory& memory = taken[i];
+    memory.size_bytes = static_cast<std::size_t>(layouts[i].size_bytes);
+    memory.alignment_bytes = static_cast<std::size_t>(layouts[i].alignment_bytes);
+    if (memory.size_bytes == 0) continue;
+    memory.base = static_cast]])
+mutant("a lent buffer is given to the upstream" src/arena.cpp
+  [[if (!is_lent_) give_back(regions_, region_count_);]]
+  [[give_back(regions_, region_count_);]])
+mutant("a moved arena forgets that its buffer is lent" src/arena.cpp
+  [[is_lent_ = other.is_lent_;]]
+  [[is_lent_ = false;]])
+mutant("the heap's size wraps round" src/upstream.cpp
+  [[if (size_bytes > SIZE_MAX - extra) return nullptr;]]
+  [[]])
+
+# ---- the run
+
+if(NOT CXX)
+  set(CXX c++)
+endif()
+cmake_host_system_information(RESULT jobs QUERY NUMBER_OF_LOGICAL_CORES)
+set(copy ${WORK_DIR}/source)
+set(build ${WORK_DIR}/build)
+file(REMOVE_RECURSE ${copy})
+foreach(part CMakeLists.txt cmake include src tests)
+  file(COPY ${SOURCE_DIR}/${part} DESTINATION ${copy})
+endforeach()
+
+function(build_tests result)
+  execute_process(COMMAND ${CMAKE_COMMAND} --build ${build} --target tenure_tests -j ${jobs}
+    RESULT_VARIABLE code OUTPUT_VARIABLE output ERROR_VARIABLE output)
+  set(${result} ${code} PARENT_SCOPE)
+  set(output "${output}" PARENT_SCOPE)
+endfunction()
+
+# Tests that run thousands of inferences only get what the others have left. A mutant that runs
+# forever is noticed too.
+set(slow "Simulation.*")
+function(run_tests result)
+  foreach(filter "-${slow}" "${slow}")
+    execute_process(COMMAND ${build}/tests/tenure_tests --gtest_brief=1 --gtest_fail_fast
+        --gtest_filter=${filter}
+      TIMEOUT 300 RESULT_VARIABLE code OUTPUT_VARIABLE output ERROR_VARIABLE output)
+    string(REGEX MATCH "FAILED  . ([A-Za-z0-9_./]+)" ignored "${output}")
+    set(killer "${CMAKE_MATCH_1}")
+    if(NOT killer)
+      set(killer "a run that ended with ${code}")
+    endif()
+    if(NOT code EQUAL 0)
+      break()
+    endif()
+  endforeach()
+  set(${result} "${code}" PARENT_SCOPE)
+  set(killer "${killer}" PARENT_SCOPE)
+  set(output "${output}" PARENT_SCOPE)
+endfunction()
+
+# No build type, so that assertions are on; no sanitizer, so that tests notice by themselves.
+execute_process(COMMAND ${CMAKE_COMMAND} -S ${copy} -B ${build} -D CMAKE_CXX_COMPILER=${CXX}
+    -D CMAKE_BUILD_TYPE= -D CMAKE_CXX_FLAGS=-O1 -D TENURE_BUILD_IO=OFF -D TENURE_BUILD_BENCH=OFF
+    -D TENURE_BUILD_EXAMPLES=OFF -D TENURE_INSTALL=OFF
+  RESULT_VARIABLE code OUTPUT_VARIABLE output ERROR_VARIABLE output)
+if(code)
+  message(FATAL_ERROR "${output}")
+endif()
+build_tests(code)
+if(code)
+  message(FATAL_ERROR "${output}")
+endif()
+run_tests(code)
+if(NOT code EQUAL 0)
+  message(FATAL_ERROR "the tests fail without any mutant:\n${output}")
+endif()
+
+set(failures "")
+foreach(number RANGE 1 ${count})
+  set(file ${copy}/${mutant_${number}_file})
+  set(title "${mutant_${number}_name} (${mutant_${number}_file})")
+  file(READ ${file} original)
+  string(FIND "${original}" "${mutant_${number}_text}" first)
+  string(FIND "${original}" "${mutant_${number}_text}" last REVERSE)
+  if(first EQUAL -1 OR NOT first EQUAL last)
+    string(APPEND failures "its text is not there exactly once: ${title}\n")
+    continue()
+  endif()
+  string(REPLACE "${mutant_${number}_text}" "${mutant_${number}_replacement}" mutated
+    "${original}")
+  file(WRITE ${file} "${mutated}")
+  build_tests(code)
+  if(code)
+    string(APPEND failures "does not compile: ${title}\n${output}\n")
+  else()
+    run_tests(code)
+    if(code EQUAL 0)
+      string(APPEND failures "survives: ${title}\n")
+      message(STATUS "SURVIVES: ${title}")
+    else()
+      message(STATUS "killed by ${killer}: ${title}")
+    endif()
+  endif()
+  file(WRITE ${file} "${original}")
+endforeach()
+
+if(failures)
+  message(FATAL_ERROR "${failures}")
+endif()
+message(STATUS "all ${count} mutants are killed")
