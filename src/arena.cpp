@@ -65,6 +65,11 @@ Result<LentSize> lent_size(Span<const RegionLayout> layouts) noexcept {
   return size;
 }
 
+Span<std::byte> SimpleMemoryArena::region(RegionIndex index) const noexcept {
+  if (index.value >= region_count_) return {};
+  return {regions_[index.value].base, regions_[index.value].size_bytes};
+}
+
 SimpleMemoryArena::SimpleMemoryArena(SimpleMemoryArena&& other) noexcept
     : upstream_(other.upstream_) {
   take(other);

@@ -14,6 +14,8 @@ const char* text_of(Refusal refusal) noexcept {
   switch (refusal) {
     case Refusal::kSizesDiffer:
       return "the sizes differ";
+    case Refusal::kInPlaceAlready:
+      return "the result is written over another operand";
     case Refusal::kReadLater:
       return "the operand's storage is used by a later operator";
     case Refusal::kHeldToTheEnd:

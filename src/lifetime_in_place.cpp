@@ -47,6 +47,7 @@ LifetimeAnalysis::Answer LifetimeAnalysis::try_join(const Relation& relation) no
   if (operand_root == result_root) {
     return fit.shift == 0 ? Answer{true, {}} : refuse(Refusal::kAnotherResult);
   }
+  if (is_in_place_already(relation)) return refuse(Refusal::kInPlaceAlready);
   ClassInfo& operand_info = infos_[operand_root.value];
   ClassInfo& result_info = infos_[result_root.value];
   const Answer storage = check_storage(relation, operand_info, result_info);
@@ -85,6 +86,15 @@ LifetimeAnalysis::Answer LifetimeAnalysis::check_storage(const Relation& relatio
     return refuse(Refusal::kResultLiveBefore);
   }
   return {true, {}};
+}
+
+bool LifetimeAnalysis::is_in_place_already(const Relation& relation) noexcept {
+  const TensorIndex root = classes_.find(relation.tensor).root;
+  const Span<const Relation> relations = graph_.relations(relation.op);
+  return std::any_of(relations.begin(), relations.end(), [&](const Relation& other) {
+    return !is_required(other.kind) && other.tensor == relation.tensor &&
+           classes_.find(other.base).root == root;
+  });
 }
 
 // The same tensor twice counts as another operand: its bytes would be read at two paces.

@@ -190,4 +190,29 @@ bool Occupancy::next_gap(std::uint64_t from_bytes, std::uint64_t* offset_bytes) 
   return search_.size_bytes <= kMaxArenaBytes && offset <= kMaxArenaBytes - search_.size_bytes;
 }
 
+// Where the list's first obstacle at or above the offset begins; the cursor stands at or before it.
+std::uint64_t Occupancy::next_obstacle(Cursor cursor, std::uint64_t offset) const noexcept {
+  for (; cursor.chunk != OffsetLists::kNoChunk;
+       cursor = {lists_.chunk(cursor.chunk).next, 0, cursor.is_union}) {
+    const OffsetLists::Chunk& chunk = lists_.chunk(cursor.chunk);
+    for (std::uint32_t position = cursor.position; position < chunk.count; ++position) {
+      const Entry& entry = chunk.entries[position];
+      const bool is_taken = cursor.is_union || search_.overlaps(entry.times);
+      if (entry.begin < offset || !is_taken) continue;
+      if (!has_allowed_ || !may_overlap(entry)) return entry.begin;
+    }
+  }
+  return UINT64_MAX;
+}
+
+std::uint64_t Occupancy::gap_end(std::uint64_t offset_bytes) const noexcept {
+  std::uint64_t end = UINT64_MAX;
+  if (search_.size_bytes == 0) return end;
+  for (const Cursor& cursor : cursors_) end = std::min(end, next_obstacle(cursor, offset_bytes));
+  if (next_conflict_ < conflict_entries_.size()) {
+    end = std::min(end, conflict_entries_[next_conflict_].begin);
+  }
+  return end;
+}
+
 }  // namespace tenure::internal

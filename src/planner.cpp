@@ -60,9 +60,11 @@ class Planning {
   Status place(RegionIndex region) noexcept {
     const bool reuse = options_.reuse && problem_.regions[region.value].reuse;
     if (!reuse) return internal::place_without_reuse(problem_, region, options_.upstream, offsets_);
-    if (Status status = internal::order_by_size(problem_, region, &order_); !status.ok())
-      return status;
-    return internal::place_first_fit(problem_, region, order_, options_.upstream, offsets_);
+    Status status =
+        internal::order_blocks(problem_, region, options_.order, options_.upstream, &order_);
+    if (!status.ok()) return status;
+    return internal::place_in_gaps(problem_, region, order_, options_.fit, options_.upstream,
+                                   offsets_);
   }
 
   Status measure(RegionIndex region, RegionResult* result) const noexcept {

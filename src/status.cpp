@@ -158,7 +158,7 @@ void describe(const Status& status, NameSource names, TextSink sink) noexcept {
   writer.culprit("region", status.region, nullptr);
   writer.culprit("step", status.step, nullptr);
   if (status.needed_bytes != 0) writer.bytes("needed", status.needed_bytes);
-  if (status.needed_bytes != 0 || status.available_bytes != 0) {
+  if (status.available_bytes != 0 || status.code() == StatusCode::kLimitExceeded) {
     writer.bytes("available", status.available_bytes);
   }
 }

@@ -215,6 +215,10 @@ bool AbstractRun::holds_update(TensorIndex tensor) noexcept {
   const Span<const Relation> relations = graph_.relations();
   return std::any_of(relations.begin(), relations.end(), [&](const Relation& relation) {
     if (relation.kind != RelationKind::kUpdate || relation.base != tensor) return false;
+    // A version does not say which of its bytes these are: the update has to be in its own place.
+    const Place& place = places_[tensor.value];
+    const Place& of_update = places_[relation.tensor.value];
+    if (place.space != of_update.space || place.begin != of_update.begin) return false;
     const Version update = version_of(relation.tensor);
     Version other;
     return !update.is_none() && owners_.holds(cells_[tensor.value], update, &other);

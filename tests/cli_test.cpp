@@ -292,6 +292,30 @@ TEST_F(TenurePlan, TellsOptionsThatAreWrong) {
                  model + ": there is no subgraph 2; the model has 2, counted from 0");
 }
 
+// Lengths 2, 1, 1 and sizes 64, 128, 192: by size the last row lies at 0, by length the first.
+TEST_F(TenurePlan, PlacesInTheOrderThatIsAskedFor) {
+  const std::string file = write("a.csv", "id,lower,upper,size\na,0,2,64\nb,0,1,128\nc,1,2,192\n");
+  EXPECT_EQ(run({"plan", file, "--csv", "-"}).out,
+            "id,lower,upper,size,offset\na,0,2,64,192\nb,0,1,128,0\nc,1,2,192,0\n");
+  EXPECT_EQ(run({"plan", file, "--order", "length", "--fit", "best", "--csv", "-"}).out,
+            "id,lower,upper,size,offset\na,0,2,64,0\nb,0,1,128,64\nc,1,2,192,64\n");
+  EXPECT_EQ(run({"plan", file, "--order", "luck"}).code, ExitCode::kUsage);
+  EXPECT_EQ(run({"plan", file, "--fit", "worst"}).code, ExitCode::kUsage);
+}
+
+TEST_F(TenurePlan, SaysWhyAResultIsNotWrittenOverItsOperand) {
+  TfliteWriter writer;
+  writer.add_code(tflite::BuiltinOperator_MUL);
+  writer.subgraphs = {{"main", {{"x", {{16}}}, {"y", {{16}}}}, {0}, {1}, {{0, {0, 0}, {1}}}}};
+  const std::vector<std::uint8_t> bytes = writer.bytes();
+  const Outcome outcome = run({"plan", write("m.tflite", std::string(bytes.begin(), bytes.end()))});
+  EXPECT_EQ(outcome.code, ExitCode::kOk) << outcome.err;
+  EXPECT_NE(outcome.out.find("not in place, because"), std::string::npos) << outcome.out;
+  EXPECT_NE(outcome.out.find("the storage holds an input that is not disposable"),
+            std::string::npos)
+      << outcome.out;
+}
+
 TEST(Tenure, PrintsVersionAndHelp) {
   const Outcome version = run({"--version"});
   EXPECT_EQ(version.code, ExitCode::kOk);

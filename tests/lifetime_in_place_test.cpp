@@ -55,6 +55,18 @@ TEST(InPlace, WritesOverAnOperandThatEnds) {
   EXPECT_EQ(analyzed.lifetimes().live_range(worked.operand), (LiveRange{Step(0), Step(1)}));
 }
 
+TEST(InPlace, SaysThatTheFirstOfTwoOperandsWasTaken) {
+  TensorGraphBuilder builder;
+  const TensorIndex a = builder.add_tensor("a", 64);
+  const TensorIndex b = builder.add_tensor("b", 64);
+  const TensorIndex sum = builder.add_tensor("sum", 64);
+  builder.add_operator("make").output(a).output(b);
+  builder.add_operator("add").input(a).input(b).output(sum, {in_place_of(a), in_place_of(b)});
+  const AnalyzedGraph analyzed(builder);
+  EXPECT_EQ(analyzed.lifetimes().place(sum).block, analyzed.lifetimes().place(a).block);
+  analyzed.expect_refused(sum, b, Refusal::kInPlaceAlready);
+}
+
 TEST(InPlace, NeedsTheSameSize) {
   for (const std::uint64_t size : {0U, 99U, 101U}) {
     Worked worked(100, size);

@@ -83,10 +83,7 @@ class SimpleMemoryArena {
 
   [[nodiscard]] std::size_t region_count() const noexcept { return region_count_; }
   // The committed bytes of one region; empty when there are none.
-  [[nodiscard]] Span<std::byte> region(RegionIndex index) const noexcept {
-    if (index.value >= region_count_) return {};
-    return {regions_[index.value].base, regions_[index.value].size_bytes};
-  }
+  [[nodiscard]] Span<std::byte> region(RegionIndex index) const noexcept;
 
  private:
   struct RegionMemory {

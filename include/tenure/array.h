@@ -81,8 +81,9 @@ class Array {
 
   // New elements are copies of `value`.
   [[nodiscard]] bool resize(std::size_t count, const T& value = T()) noexcept {
+    const T copy = value;
     if (!reserve(count)) return false;
-    for (std::size_t i = count_; i < count; ++i) new (data_ + i) T(value);
+    for (std::size_t i = count_; i < count; ++i) new (data_ + i) T(copy);
     count_ = count;
     return true;
   }

@@ -94,7 +94,7 @@ class TensorGraphBuilder {
   // A tensor may be marked more than once, and an input may also be an output.
   void mark_output(TensorIndex tensor) noexcept;
   void mark_keep(TensorIndex tensor) noexcept;
-  void mark_disposable(TensorIndex input) noexcept;
+  void mark_disposable(TensorIndex input) noexcept;  // of no effect on other kinds
   void set_alignment(TensorIndex tensor, std::uint64_t alignment_bytes) noexcept;
 
   // Checks everything in O(operators + edges) and gives the graph, after which the builder is

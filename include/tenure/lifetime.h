@@ -37,6 +37,7 @@ struct StoragePlace {
 // Why a permitted relation was not taken.
 enum class Refusal : std::uint8_t {
   kSizesDiffer,
+  kInPlaceAlready,    // the result is written over another operand of this operator
   kReadLater,         // a tensor of the operand's class is read by a later operator
   kHeldToTheEnd,      // a tensor of the operand's class is an output or kept
   kAnotherOperand,    // another operand of the operator is in the class

@@ -29,7 +29,27 @@
 
 namespace tenure {
 
+// Which block is placed next. Ties go on by size (the largest first), then by first use, last use,
+// alignment and index, so that every order is total.
+enum class PlacementOrder : std::uint8_t {
+  kSize,      // the largest first
+  kLength,    // the longest live range first
+  kArea,      // the largest size x live range first
+  kFirstUse,  // in order of time
+  kBreadth,   // step after step, those with the most live bytes first (as TFLite's GPU delegate
+              // does)
+  kSection,   // by the most live bytes anywhere in the live range, then by its length
+};
+
+// Where among the gaps that hold it a block goes.
+enum class Fit : std::uint8_t {
+  kFirst,  // the lowest
+  kBest,   // the smallest; above everything only when no gap holds it
+};
+
 struct PlannerOptions {
+  PlacementOrder order = PlacementOrder::kSize;
+  Fit fit = Fit::kFirst;
   // For tensors of a graph that ask for none; a power of two from 1.
   std::uint64_t default_alignment_bytes = kDefaultAlignmentBytes;
   // False gives every block bytes of its own: slow and large, but a wrong live range does no harm.
@@ -39,6 +59,8 @@ struct PlannerOptions {
   // For the plan itself and for working memory.
   Upstream upstream = heap_upstream();
 
+  PlannerOptions& set_order(PlacementOrder value) noexcept { return order = value, *this; }
+  PlannerOptions& set_fit(Fit value) noexcept { return fit = value, *this; }
   PlannerOptions& set_default_alignment_bytes(std::uint64_t value) noexcept {
     return default_alignment_bytes = value, *this;
   }

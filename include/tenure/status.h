@@ -33,13 +33,12 @@ enum class StatusCode : std::uint8_t {
 enum class Reason : std::uint8_t {
   kNone,
   // Graphs.
-  kIndexOutOfRange,     // an operator names a tensor that does not exist
-  kUsedBeforeProduced,  // a tensor is read at an operator before the one that produces it
-  kNeverProduced,       // a tensor is read or is an output, but nothing produces it
-  kProducedTwice,       // two operators, or one twice, produce the same tensor
-  kProducedByGraph,     // an operator produces an input, constant, external, persistent or scratch
-                        // tensor
-  kScratchMisused,      // a scratch tensor is an operand, or belongs to no operator
+  kIndexOutOfRange,          // an operator names a tensor that does not exist
+  kUsedBeforeProduced,       // a tensor is read at an operator before the one that produces it
+  kNeverProduced,            // a tensor is read or is an output, but nothing produces it
+  kProducedTwice,            // two operators, or one twice, produce the same tensor
+  kProducedByGraph,          // an operator produces an input or a constant
+  kScratchMisused,           // a scratch tensor is an operand, or belongs to no operator
   kRelationOutsideOperator,  // a relation names a tensor that its operator neither reads nor writes
   kRelationCycle,      // relations contradict each other: a tensor would lie at two offsets at once
   kAliasSizeMismatch,  // an alias has another size than the tensor whose bytes it is

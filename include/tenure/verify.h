@@ -27,9 +27,9 @@ namespace tenure {
 
 // Every operand that an operator reads holds what its producer (or the application) wrote; results,
 // scratch and operands of one operator are apart unless a relation of that operator allows it;
-// aliases and views lie where they must; outputs, kept and persistent tensors and inputs that may
-// not be overwritten hold their bytes at the end. A failure names both tensors and the operator.
-// O((tensors + edges) log tensors).
+// aliases and views lie where they must; outputs, kept tensors, constants and what lives across
+// runs hold their bytes at the end. A failure names both tensors and the operator. O((tensors +
+// edges) log tensors).
 [[nodiscard]] Status verify(const TensorGraph& graph, const MemoryPlan& plan,
                             Upstream upstream = heap_upstream()) noexcept;
 

@@ -8,7 +8,6 @@
 
 #include "cli/table.h"
 #include "tenure/lifetime.h"
-#include "tenure/planner.h"
 #include "tenure/verify.h"
 
 namespace tenure::cli {
@@ -16,6 +15,8 @@ namespace {
 
 ArenaPlanner planner_of(const PlanOptions& options) {
   return ArenaPlanner(PlannerOptions()
+                          .set_order(options.order)
+                          .set_fit(options.fit)
                           .set_default_alignment_bytes(options.alignment_bytes)
                           .set_reuse(options.reuse));
 }
@@ -71,6 +72,13 @@ Report report_of(const io::TfliteSubgraph& subgraph, const Lifetimes& lifetimes,
   if (!peak.is_none()) {
     report.peak_operator =
         fmt::format("operator {} '{}'", peak.value, printable(graph.operator_name(peak)));
+  }
+  for (const RefusedRelation& refused : lifetimes.refused()) {
+    const Relation& relation = refused.relation;
+    report.refused.push_back(
+        {fmt::format("{} '{}'", relation.op.value, printable(graph.operator_name(relation.op))),
+         tensor_id(subgraph, relation.tensor), tensor_id(subgraph, relation.base),
+         text_of(refused.refusal)});
   }
   for (const std::string& note : subgraph.notes) report.notes.push_back(printable(note));
   return report;

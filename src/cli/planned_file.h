@@ -12,6 +12,7 @@
 #include "tenure/io/csv.h"
 #include "tenure/io/result.h"
 #include "tenure/io/tflite.h"
+#include "tenure/planner.h"
 
 namespace tenure::cli {
 
@@ -19,6 +20,8 @@ struct PlanOptions {
   std::string file;
   std::uint64_t alignment_bytes = kDefaultAlignmentBytes;
   std::string profile = "litert";
+  PlacementOrder order = PlacementOrder::kSize;
+  Fit fit = Fit::kFirst;
   bool reuse = true;
   std::uint32_t subgraph = 0;
   std::string csv;  // empty: none; "-": standard output, instead of the report

@@ -89,11 +89,23 @@ std::string peak_text(const Report& report) {
   return text + table.text();
 }
 
+std::string refused_text(const Report& report) {
+  if (report.refused.empty()) return "";
+  Table table({{"operator", Align::kLeft},
+               {"result", Align::kRight},
+               {"operand", Align::kRight},
+               {"not in place, because", Align::kLeft}});
+  for (const ReportRefusal& refused : report.refused) {
+    table.add({refused.op, refused.result, refused.operand, refused.reason});
+  }
+  return '\n' + table.text();
+}
+
 }  // namespace
 
 std::string text_of(const Report& report) {
-  std::string text = fmt::format("{}\n\n{}\n{}{}", report.title, rows_text(report),
-                                 regions_text(report), peak_text(report));
+  std::string text = fmt::format("{}\n\n{}\n{}{}{}", report.title, rows_text(report),
+                                 regions_text(report), peak_text(report), refused_text(report));
   if (!report.notes.empty()) text += '\n';
   for (const std::string& note : report.notes) text += fmt::format("note: {}\n", note);
   return text;

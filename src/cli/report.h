@@ -2,7 +2,7 @@
 #pragma once
 
 // A plan for people: where everything lies, how large the arenas are and how far from the lower
-// bound, and who holds the peak.
+// bound, who holds the peak, and what was not done in place.
 
 #include <cstdint>
 #include <string>
@@ -24,12 +24,21 @@ struct ReportRow {
   Placement placement;
 };
 
+// A result that could have been written over an operand, and was not.
+struct ReportRefusal {
+  std::string op;
+  std::string result;
+  std::string operand;
+  std::string reason;
+};
+
 struct Report {
   std::string title;
   std::string row_word;  // "tensor" or "block"
   std::vector<ReportRow> rows;
   std::vector<RegionPlan> regions;
   std::string peak_operator;  // empty when the steps have no operators
+  std::vector<ReportRefusal> refused;
   std::vector<std::string> notes;
 };
 

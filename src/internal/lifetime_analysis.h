@@ -61,6 +61,7 @@ class LifetimeAnalysis {
   [[nodiscard]] Answer try_join(const Relation& relation) noexcept;
   [[nodiscard]] Answer check_storage(const Relation& relation, const ClassInfo& operand,
                                      const ClassInfo& result) const noexcept;
+  [[nodiscard]] bool is_in_place_already(const Relation& relation) noexcept;
   [[nodiscard]] bool has_other_operand(const Relation& relation, TensorIndex root) noexcept;
   [[nodiscard]] bool has_other_result(const Relation& relation, TensorIndex root) noexcept;
   [[nodiscard]] bool suits_alignment(const internal::StorageClasses::Fit& fit) const noexcept;

@@ -44,6 +44,8 @@ class Occupancy {
   // The lowest offset at or above `from_bytes` where the block fits; within one search `from_bytes`
   // never falls. False when the block would end beyond kMaxArenaBytes.
   [[nodiscard]] bool next_gap(std::uint64_t from_bytes, std::uint64_t* offset_bytes) noexcept;
+  // Where the gap ends that next_gap has just found; UINT64_MAX when nothing lies above.
+  [[nodiscard]] std::uint64_t gap_end(std::uint64_t offset_bytes) const noexcept;
 
  private:
   using Times = OffsetLists::Times;
@@ -88,6 +90,7 @@ class Occupancy {
   [[nodiscard]] bool gather_conflicts(std::uint32_t block) noexcept;
   template <bool kHasAllowed>
   [[nodiscard]] std::uint64_t settle(Cursor* cursor, std::uint64_t offset) const noexcept;
+  [[nodiscard]] std::uint64_t next_obstacle(Cursor cursor, std::uint64_t offset) const noexcept;
   [[nodiscard]] std::uint64_t settle_conflicts(std::uint64_t offset) noexcept;
   [[nodiscard]] bool may_overlap(const Entry& entry) const noexcept;
 

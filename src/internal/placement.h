@@ -8,6 +8,7 @@
 #include <cstdint>
 
 #include "tenure/array.h"
+#include "tenure/planner.h"
 #include "tenure/problem.h"
 #include "tenure/span.h"
 #include "tenure/status.h"
@@ -15,16 +16,16 @@
 
 namespace tenure::internal {
 
-// The blocks of a region without a fixed offset: by size, descending; then first use, last use,
-// alignment, index.
-[[nodiscard]] Status order_by_size(const PlanningProblem& problem, RegionIndex region,
-                                   Array<std::uint32_t>* order) noexcept;
+// The blocks of a region without a fixed offset, in that order.
+[[nodiscard]] Status order_blocks(const PlanningProblem& problem, RegionIndex region,
+                                  PlacementOrder order, Upstream upstream,
+                                  Array<std::uint32_t>* blocks) noexcept;
 
-// Each block of `order` at the lowest offset that is free over its whole live range, around the
-// region's fixed blocks, which it places first.
-[[nodiscard]] Status place_first_fit(const PlanningProblem& problem, RegionIndex region,
-                                     Span<const std::uint32_t> order, Upstream upstream,
-                                     Span<std::uint64_t> offsets) noexcept;
+// Each block of `order` in a gap that is free over its whole live range, around the region's fixed
+// blocks, which it places first.
+[[nodiscard]] Status place_in_gaps(const PlanningProblem& problem, RegionIndex region,
+                                   Span<const std::uint32_t> order, Fit fit, Upstream upstream,
+                                   Span<std::uint64_t> offsets) noexcept;
 
 // Every block at bytes of its own, in the order of the problem, around the region's fixed blocks.
 [[nodiscard]] Status place_without_reuse(const PlanningProblem& problem, RegionIndex region,
