@@ -1,0 +1,199 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// How large are the arenas of each strategy, against the lower bound? Deterministic; every plan is
+// verified.
+//
+//   build/release/bench/plan_quality [--check] [--csv FILE]
+//
+// Prints for each set of problems and each strategy how many plans reach the bound, and the mean
+// and the largest ratio of arena to bound. --csv writes a row for each problem and strategy.
+// --check leaves the large set out and fails when the default strategy is worse than what it has
+// reached before.
+
+#include <algorithm>
+#include <cstdint>
+#include <cstdio>
+#include <cstring>
+#include <string>
+#include <vector>
+
+#include "lifetime_files.h"
+#include "tenure/planner.h"
+#include "tenure/verify.h"
+#include "workload.h"
+
+namespace tenure::bench {
+namespace {
+
+struct Strategy {
+  const char* name;
+  PlacementOrder order;
+  Fit fit;
+};
+constexpr Strategy kStrategies[] = {
+    {"size first", PlacementOrder::kSize, Fit::kFirst},
+    {"size best", PlacementOrder::kSize, Fit::kBest},
+    {"length first", PlacementOrder::kLength, Fit::kFirst},
+    {"length best", PlacementOrder::kLength, Fit::kBest},
+    {"area first", PlacementOrder::kArea, Fit::kFirst},
+    {"area best", PlacementOrder::kArea, Fit::kBest},
+    {"first-use first", PlacementOrder::kFirstUse, Fit::kFirst},
+    {"first-use best", PlacementOrder::kFirstUse, Fit::kBest},
+    {"breadth first", PlacementOrder::kBreadth, Fit::kFirst},
+    {"breadth best", PlacementOrder::kBreadth, Fit::kBest},
+    {"section first", PlacementOrder::kSection, Fit::kFirst},
+    {"section best", PlacementOrder::kSection, Fit::kBest},
+};
+constexpr std::size_t kDefaultStrategy = 0;
+
+struct Problem {
+  std::string name;
+  std::vector<Block> blocks;
+};
+
+// What the default strategy has reached, and must keep reaching.
+struct Threshold {
+  std::size_t min_at_bound;
+  double max_ratio;
+};
+
+struct ProblemSet {
+  std::string name;
+  std::vector<Problem> problems;
+  Threshold threshold;
+};
+
+std::vector<Problem> bundled_problems() {
+  return {{"short 100", short_blocks(100)},
+          {"short 1000", short_blocks(1'000)},
+          {"short 10000", short_blocks(10'000)},
+          {"long 1000", long_blocks(1'000)},
+          {"long 10000", long_blocks(10'000)}};
+}
+
+std::vector<Problem> file_problems(const std::string& set, std::uint64_t alignment_bytes) {
+  std::vector<Problem> problems;
+  for (LifetimeFile& file : read_lifetimes(set, alignment_bytes)) {
+    problems.push_back({file.name, std::move(file.csv.blocks)});
+  }
+  return problems;
+}
+
+std::vector<ProblemSet> problem_sets(bool check) {
+  std::vector<ProblemSet> sets;
+  sets.push_back({"bundled", bundled_problems(), {0, 1.06}});
+  sets.push_back({"models", file_problems("models", 64), {138, 1.5}});
+  sets.push_back({"packing", file_problems("packing", 1), {0, 1.42}});
+  if (!check) sets.push_back({"large", file_problems("large", 1), {0, 1.03}});
+  return sets;
+}
+
+struct Outcome {
+  bool is_safe = false;
+  std::uint64_t arena_bytes = 0;
+  std::uint64_t lower_bound_bytes = 0;
+  [[nodiscard]] double ratio() const {
+    return lower_bound_bytes == 0
+               ? 1.0
+               : static_cast<double>(arena_bytes) / static_cast<double>(lower_bound_bytes);
+  }
+};
+
+Outcome plan(const std::vector<Block>& blocks, const Strategy& strategy) {
+  PlanningProblem problem;
+  problem.blocks = blocks;
+  const PlannerOptions options = PlannerOptions().set_order(strategy.order).set_fit(strategy.fit);
+  const Result<MemoryPlan> plan = ArenaPlanner(options).plan(problem);
+  if (!plan.ok() || !verify(problem, *plan).ok()) return {};
+  return {true, plan->arena_bytes(), plan->lower_bound_bytes()};
+}
+
+struct Summary {
+  std::size_t at_bound = 0;
+  double sum_of_ratios = 0.0;
+  double max_ratio = 1.0;
+
+  void add(const Outcome& outcome) {
+    if (outcome.arena_bytes == outcome.lower_bound_bytes) ++at_bound;
+    sum_of_ratios += outcome.ratio();
+    max_ratio = std::max(max_ratio, outcome.ratio());
+  }
+};
+
+// False when a plan is unsafe, which no threshold excuses.
+bool run(const ProblemSet& set, const Strategy& strategy, std::FILE* csv, Summary* summary) {
+  for (const Problem& problem : set.problems) {
+    const Outcome outcome = plan(problem.blocks, strategy);
+    if (!outcome.is_safe) {
+      std::fprintf(stderr, "%s/%s: no safe plan by %s\n", set.name.c_str(), problem.name.c_str(),
+                   strategy.name);
+      return false;
+    }
+    summary->add(outcome);
+    if (csv == nullptr) continue;
+    std::fprintf(csv, "%s,%s,%s,%zu,%llu,%llu,%.4f\n", set.name.c_str(), problem.name.c_str(),
+                 strategy.name, problem.blocks.size(),
+                 static_cast<unsigned long long>(outcome.arena_bytes),
+                 static_cast<unsigned long long>(outcome.lower_bound_bytes), outcome.ratio());
+  }
+  return true;
+}
+
+bool keeps(const Threshold& threshold, const Summary& summary, const ProblemSet& set) {
+  if (summary.at_bound >= threshold.min_at_bound && summary.max_ratio <= threshold.max_ratio) {
+    return true;
+  }
+  std::fprintf(stderr, "%s: %zu at the bound (at least %zu expected), largest ratio %.4f (%.4f)\n",
+               set.name.c_str(), summary.at_bound, threshold.min_at_bound, summary.max_ratio,
+               threshold.max_ratio);
+  return false;
+}
+
+bool run_all(bool check, std::FILE* csv) {
+  bool ok = true;
+  if (csv != nullptr) std::fprintf(csv, "set,problem,strategy,blocks,arena,lower_bound,ratio\n");
+  std::printf("%-8s %-16s %9s %9s %11s %10s\n", "set", "strategy", "problems", "at bound",
+              "mean ratio", "max ratio");
+  for (const ProblemSet& set : problem_sets(check)) {
+    if (set.problems.empty()) {
+      std::printf("%-8s skipped: TENURE_DATA_DIR does not have it\n", set.name.c_str());
+      continue;
+    }
+    for (const Strategy& strategy : kStrategies) {
+      Summary summary;
+      if (!run(set, strategy, csv, &summary)) return false;
+      std::printf("%-8s %-16s %9zu %9zu %11.4f %10.4f\n", set.name.c_str(), strategy.name,
+                  set.problems.size(), summary.at_bound,
+                  summary.sum_of_ratios / static_cast<double>(set.problems.size()),
+                  summary.max_ratio);
+      if (&strategy == &kStrategies[kDefaultStrategy])
+        ok = keeps(set.threshold, summary, set) && ok;
+    }
+  }
+  return ok || !check;
+}
+
+}  // namespace
+}  // namespace tenure::bench
+
+int main(int argc, char** argv) {
+  bool check = false;
+  std::FILE* csv = nullptr;
+  for (int i = 1; i < argc; ++i) {
+    if (std::strcmp(argv[i], "--check") == 0) {
+      check = true;
+    } else if (std::strcmp(argv[i], "--csv") == 0 && i + 1 < argc && csv == nullptr) {
+      csv = std::fopen(argv[++i], "w");
+      if (csv == nullptr) {
+        std::fprintf(stderr, "plan_quality: cannot write %s\n", argv[i]);
+        return 5;
+      }
+    } else {
+      std::fprintf(stderr, "usage: plan_quality [--check] [--csv FILE]\n");
+      return 2;
+    }
+  }
+  const bool ok = tenure::bench::run_all(check, csv);
+  const bool is_written = csv == nullptr || std::fclose(csv) == 0;
+  return ok && is_written ? 0 : 1;
+}
