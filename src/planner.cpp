@@ -82,7 +82,7 @@ class Planning {
         arena_bytes > kMaxArenaBytes) {
       return Status(Reason::kSizeOverflow).needed(high_water_mark);
     }
-    result->layout = {arena_bytes, alignment};
+    result->layout = {arena_bytes, alignment, !limits.reuse};
     const std::uint64_t padding = arena_bytes == 0 ? 0 : options_.tail_padding_bytes;
     if (!checked_add(arena_bytes, padding, &result->layout.size_bytes)) {
       return Status(Reason::kSizeOverflow).needed(arena_bytes);

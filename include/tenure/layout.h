@@ -21,6 +21,7 @@ inline constexpr RegionIndex kPersistentRegion{1};  // lives across runs
 struct RegionLayout {
   std::uint64_t size_bytes = 0;       // with any tail padding
   std::uint64_t alignment_bytes = 1;  // of the arena's first byte; a power of two
+  bool keeps_contents = false;        // bytes survive when another layout is committed
 };
 
 struct Placement {
