@@ -85,5 +85,10 @@ if [ -n "$packages" ]; then
   fi
 fi
 
+cmake --version | awk 'NR == 1 { split($3, v, "."); exit !(v[1] > 3 || (v[1] == 3 && v[2] >= 25)) }' || {
+  echo "CMake 3.25 or newer is needed; this is $(cmake --version | head -n 1)" >&2
+  exit 1
+}
+
 cd "$(dirname "$0")/.."
 [ "$1" = packages-ci ] || exec cmake --workflow --preset "$1"

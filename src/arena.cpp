@@ -103,6 +103,14 @@ void SimpleMemoryArena::release_reusable() noexcept {
   }
 }
 
+void SimpleMemoryArena::fill_reusable(Fill fill) const noexcept {
+  for (std::size_t i = 0; i < region_count_ && !fill.is_none(); ++i) {
+    const RegionMemory& memory = regions_[i];
+    if (memory.keeps_contents || memory.base == nullptr) continue;
+    std::memset(memory.base, fill.pattern(), memory.size_bytes);
+  }
+}
+
 Status SimpleMemoryArena::commit(Span<const RegionLayout> layouts, Fill fill,
                                  Growth growth) noexcept {
   return provide(layouts, fill, growth, Capacity::kAtLeast);

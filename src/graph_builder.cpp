@@ -56,7 +56,10 @@ void TensorGraphBuilder::fail(const Status& status) noexcept {
 bool TensorGraphBuilder::add_name(const char* name, std::uint32_t* start) noexcept {
   const char* text = name == nullptr ? "" : name;
   const std::size_t length = std::strlen(text) + 1;
-  if (length > UINT32_MAX - graph_.text_.size()) return false;
+  if (length > UINT32_MAX - graph_.text_.size()) {
+    fail(Status(Reason::kTooMany));
+    return false;
+  }
   *start = static_cast<std::uint32_t>(graph_.text_.size());
   return graph_.text_.append(Span<const char>(text, length));
 }

@@ -9,28 +9,41 @@ namespace tenure {
 using internal::StorageClasses;
 
 // The bound that a merge must not raise is measured in the unit of the classes as the required
-// relations left them.
+// relations left them; keeps_unit sees to it that this stays the unit.
 Status LifetimeAnalysis::join_permitted() noexcept {
   const Span<const Relation> relations = graph_.relations();
   const bool has_permitted =
       std::any_of(relations.begin(), relations.end(),
                   [](const Relation& one) { return !is_required(one.kind); });
   if (!has_permitted) return Status();
-  for (std::uint32_t i = 0; i < graph_.tensor_count(); ++i) {
-    const TensorIndex index(i);
-    const bool is_root = classes_.find(index).root == index;
-    if (is_root)
-      class_blocks_[i] = block_of(index);
-    else
-      class_blocks_[i].live_range = {Step(0), Step(0)};
-  }
-  if (Status status = sum_live_bytes(class_blocks_); !status.ok()) return status;
+  if (Status status = measure_classes(); !status.ok()) return status;
   for (const Relation& relation : relations) {
     if (is_required(relation.kind)) continue;
     const Answer answer = try_join(relation);
+    if (!failure_.ok()) return failure_;
     if (!answer.is_taken && !result_.refused_.push_back({relation, answer.refusal})) {
       return Status(Reason::kUpstreamRefused);
     }
+  }
+  return Status();
+}
+
+// Live bytes, unit and the number of classes that have it, from the classes as they are now.
+Status LifetimeAnalysis::measure_classes() noexcept {
+  for (std::uint32_t i = 0; i < graph_.tensor_count(); ++i) {
+    const TensorIndex index(i);
+    const bool is_root = classes_.find(index).root == index;
+    class_blocks_[i] = is_root ? block_of(index) : no_block();
+  }
+  return measure_class_blocks();
+}
+
+Status LifetimeAnalysis::measure_class_blocks() noexcept {
+  if (Status status = sum_live_bytes(class_blocks_); !status.ok()) return status;
+  class_count_at_unit_ = 0;
+  for (const Block& block : class_blocks_) {
+    const bool counts = block.region == kReusableRegion && block.size_bytes != 0;
+    if (counts && block.alignment_bytes == unit_bytes_) ++class_count_at_unit_;
   }
   return Status();
 }
@@ -55,7 +68,12 @@ LifetimeAnalysis::Answer LifetimeAnalysis::try_join(const Relation& relation) no
   if (has_other_operand(relation, operand_root)) return refuse(Refusal::kAnotherOperand);
   if (has_other_result(relation, operand_root)) return refuse(Refusal::kAnotherResult);
   if (!operand_info.is_external && !suits_alignment(fit)) return refuse(Refusal::kMisaligned);
-  if (!update_live_bytes(fit)) return refuse(Refusal::kRaisesLowerBound);
+  const std::uint32_t lost = classes_lost_at_unit(fit);
+  const bool raises_unit = lost != 0 && lost == class_count_at_unit_;
+  if (!(raises_unit ? update_unit(fit) : update_live_bytes(fit))) {
+    return refuse(Refusal::kRaisesLowerBound);
+  }
+  if (!raises_unit) class_count_at_unit_ -= lost;
   classes_.join(fit);
   ClassInfo joined = operand_info;
   joined.add(result_info);
@@ -125,6 +143,52 @@ bool LifetimeAnalysis::suits_alignment(const StorageClasses::Fit& fit) const noe
          result_offset % infos_[fit.tensor_root.value].alignment_bytes == 0;
 }
 
+// By how many a merge lowers the number of reusable classes with the smallest alignment. Where none
+// is left, the unit rises, and all sizes are rounded up further.
+std::uint32_t LifetimeAnalysis::classes_lost_at_unit(
+    const StorageClasses::Fit& fit) const noexcept {
+  if (classes_.extent(fit.tensor_root).size_bytes() == 0) return 0;
+  const ClassInfo& operand = infos_[fit.base_root.value];
+  const ClassInfo& result = infos_[fit.tensor_root.value];
+  const auto at_unit = [&](std::uint64_t alignment) { return alignment == unit_bytes_ ? 1U : 0U; };
+  const std::uint32_t result_at_unit = at_unit(result.alignment_bytes);
+  if (!operand.is_placed() || operand.is_persistent) return result_at_unit;  // it leaves the region
+  return result_at_unit + at_unit(operand.alignment_bytes) -
+         at_unit(std::max(operand.alignment_bytes, result.alignment_bytes));
+}
+
+// As update_live_bytes, for a merge that raises the unit: everything is measured anew.
+bool LifetimeAnalysis::update_unit(const StorageClasses::Fit& fit) noexcept {
+  const Array<std::uint64_t>& live = result_.live_bytes_;
+  const std::uint64_t bound = *std::max_element(live.begin(), live.end());
+  failure_ = measure_classes();
+  if (!failure_.ok()) return false;
+  Block& operand = class_blocks_[fit.base_root.value];
+  Block& result = class_blocks_[fit.tensor_root.value];
+  const ClassInfo& info = infos_[fit.base_root.value];
+  if (info.is_placed() && !info.is_persistent) {
+    ClassInfo merged = info;
+    merged.widen(infos_[fit.tensor_root.value].live);
+    operand.size_bytes = merged_size_of(fit);
+    operand.live_range = merged.live;
+    operand.alignment_bytes = std::max(operand.alignment_bytes, result.alignment_bytes);
+  } else if (merged_size_of(fit) > classes_.extent(fit.base_root).size_bytes()) {
+    return false;
+  }
+  result = no_block();
+  if (measure_class_blocks().ok() && *std::max_element(live.begin(), live.end()) <= bound)
+    return true;
+  failure_ = measure_classes();
+  return false;
+}
+
+std::uint64_t LifetimeAnalysis::merged_size_of(const StorageClasses::Fit& fit) const noexcept {
+  const StorageClasses::Extent a = classes_.extent(fit.base_root);
+  const StorageClasses::Extent b = classes_.extent(fit.tensor_root);
+  return static_cast<std::uint64_t>(std::max(a.end, b.end + fit.shift) -
+                                    std::min(a.begin, b.begin + fit.shift));
+}
+
 // False, with live_bytes_ as they were, when the merged class would raise their maximum. Two
 // classes of one size meet in one step only, so that the merge takes bytes away there and adds none
 // anywhere. Storage that outlives the run must not grow at all: an external buffer cannot, and
@@ -134,8 +198,7 @@ bool LifetimeAnalysis::update_live_bytes(const StorageClasses::Fit& fit) noexcep
   const ClassInfo& result = infos_[fit.tensor_root.value];
   const StorageClasses::Extent a = classes_.extent(fit.base_root);
   const StorageClasses::Extent b = classes_.extent(fit.tensor_root);
-  const auto merged_size = static_cast<std::uint64_t>(std::max(a.end, b.end + fit.shift) -
-                                                      std::min(a.begin, b.begin + fit.shift));
+  const std::uint64_t merged_size = merged_size_of(fit);
   std::uint64_t operand_size = 0;
   std::uint64_t result_size = 0;
   std::uint64_t size = 0;

@@ -10,7 +10,7 @@ namespace tenure::internal {
 namespace {
 
 // A block touches about as many slabs as a mean live range is wider than one.
-constexpr std::uint32_t kMinSlabShift = 6;
+constexpr std::uint64_t kMinSlabWidth = 64;
 constexpr std::uint64_t kSlabsPerMeanRange = 4;
 
 }  // namespace
@@ -18,6 +18,8 @@ constexpr std::uint64_t kSlabsPerMeanRange = 4;
 Occupancy::Occupancy(Upstream upstream) noexcept
     : times_(upstream),
       by_rank_(upstream),
+      slab_of_(upstream),
+      slab_begins_(upstream),
       lists_(upstream),
       conflicts_(upstream),
       may_overlap_(upstream),
@@ -38,10 +40,39 @@ bool Occupancy::reset(const PlanningProblem& problem) noexcept {
   std::uint64_t total = 0;
   for (const Times& times : times_) total += times.last - times.first + 1;
   const std::uint64_t mean = count == 0 ? 1 : total / count;
-  slab_shift_ = kMinSlabShift;
-  while ((kSlabsPerMeanRange << slab_shift_) < mean) ++slab_shift_;
-  const std::size_t slab_count = (count >> slab_shift_) + 1;
-  return lists_.reset(slab_count * kKinds) && cursors_.reserve(slab_count * 2 + 4);
+  const std::uint64_t width = std::max(kMinSlabWidth, mean / kSlabsPerMeanRange);
+  if (!cut_into_slabs(static_cast<std::uint32_t>(width))) return false;
+  const std::size_t slab_count = slab_begins_.size() - 1;
+  return lists_.reset(slab_count * kKinds) && cursors_.reserve(slab_count + 2 * kKinds);
+}
+
+// At most twice as many slabs as equal widths would give: each ends for its width or for its ends.
+bool Occupancy::cut_into_slabs(std::uint32_t width) noexcept {
+  const auto count = static_cast<std::uint32_t>(times_.size());
+  slab_begins_.clear();
+  if (!slab_of_.resize(count)) return false;
+  std::fill(slab_of_.begin(), slab_of_.end(), 0);  // first the number of blocks that end at a rank
+  for (const Times& times : times_) ++slab_of_[times.last];
+  std::uint32_t ends = 0;
+  bool starts = true;
+  for (std::uint32_t rank = 0; rank < count; ++rank) {
+    if (starts) {
+      if (!slab_begins_.push_back(rank)) return false;
+      ends = 0;
+    }
+    ends += slab_of_[rank];
+    slab_of_[rank] = static_cast<std::uint32_t>(slab_begins_.size() - 1);
+    starts = ends >= width || rank - slab_begins_.back() + 1 >= width;
+  }
+  return slab_begins_.push_back(count);
+}
+
+Occupancy::Slabs Occupancy::slabs_of(Times times) const noexcept {
+  const std::uint32_t first = slab_of_[times.first];
+  const std::uint32_t last = slab_of_[times.last];
+  const bool covers_first = times.first == slab_begins_[first];
+  const bool covers_last = times.last + 1 == slab_begins_[std::size_t{last} + 1];
+  return {first, last, covers_first ? first : first + 1, covers_last ? last + 1 : last};
 }
 
 bool Occupancy::rank_blocks() noexcept {
@@ -71,15 +102,16 @@ bool Occupancy::insert(std::uint32_t block, std::uint64_t offset_bytes) noexcept
   if (!placed_at_.empty()) placed_at_[block] = offset_bytes;
   const Times times = times_[block];
   const Entry entry{offset_bytes, offset_bytes + size, times};
-  const std::uint32_t first = times.first >> slab_shift_;
-  const std::uint32_t last = times.last >> slab_shift_;
-  for (std::uint32_t slab = first; slab <= last; ++slab) {
+  const Slabs slabs = slabs_of(times);
+  for (std::uint32_t slab = slabs.first; slab <= slabs.last; ++slab) {
     if (!insert_union(list(slab, Kind::kTouching), entry)) return false;
-    const bool is_through = first < slab && slab < last;
-    if (is_through && !insert_union(list(slab, Kind::kThrough), entry)) return false;
+    const bool is_covered = slabs.covered_begin <= slab && slab < slabs.covered_end;
+    const Kind partly = slabs.first == slabs.last ? Kind::kInside : Kind::kEnds;
+    const bool inserted = is_covered ? insert_union(list(slab, Kind::kThrough), entry)
+                                     : lists_.add(list(slab, partly), entry);
+    if (!inserted) return false;
   }
-  if (first == last) return lists_.add(list(first, Kind::kInside), entry);
-  return lists_.add(list(first, Kind::kEnds), entry) && lists_.add(list(last, Kind::kEnds), entry);
+  return true;
 }
 
 bool Occupancy::insert_union(std::uint32_t list, const Entry& entry) noexcept {
@@ -102,12 +134,16 @@ bool Occupancy::begin_search(std::uint32_t block) noexcept {
   cursors_.clear();
   conflict_entries_.clear();
   next_conflict_ = 0;
-  const std::uint32_t first = search_.times.first >> slab_shift_;
-  const std::uint32_t last = search_.times.last >> slab_shift_;
-  for (std::uint32_t slab = first + 1; slab < last; ++slab) add_cursor(slab, Kind::kTouching);
-  for (const std::uint32_t slab : {first, last}) {
-    for (const Kind kind : {Kind::kThrough, Kind::kEnds, Kind::kInside}) add_cursor(slab, kind);
-    if (first == last) break;
+  const Slabs slabs = slabs_of(search_.times);
+  for (std::uint32_t slab = slabs.covered_begin; slab < slabs.covered_end; ++slab) {
+    add_cursor(slab, Kind::kTouching);
+  }
+  for (const std::uint32_t slab : {slabs.first, slabs.last}) {
+    const bool is_covered = slabs.covered_begin <= slab && slab < slabs.covered_end;
+    if (!is_covered) {
+      for (const Kind kind : {Kind::kThrough, Kind::kEnds, Kind::kInside}) add_cursor(slab, kind);
+    }
+    if (slabs.first == slabs.last) break;
   }
   return placed_at_.empty() || gather_conflicts(block);
 }

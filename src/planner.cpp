@@ -140,7 +140,9 @@ Result<MemoryPlan> ArenaPlanner::plan(const PlanningProblem& problem) const noex
 }
 
 Result<MemoryPlan> ArenaPlanner::plan(const Lifetimes& lifetimes) const noexcept {
-  return plan_blocks(lifetimes.problem(), &lifetimes);
+  PlanningProblem problem = lifetimes.problem();
+  problem.regions = options_.regions;
+  return plan_blocks(problem, &lifetimes);
 }
 
 Result<MemoryPlan> ArenaPlanner::plan(const TensorGraph& graph) const noexcept {

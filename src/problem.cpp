@@ -69,6 +69,12 @@ Status check_fixed_pairs(const PlanningProblem& problem, Upstream upstream) noex
 
 }  // namespace
 
+Status fix_offsets(Span<const std::uint64_t> offsets_bytes, Span<Block> blocks) noexcept {
+  if (offsets_bytes.size() != blocks.size()) return Status(Reason::kFixedOffsetsCount);
+  for (std::size_t i = 0; i < blocks.size(); ++i) blocks[i].fixed_offset_bytes = offsets_bytes[i];
+  return Status();
+}
+
 Status validate(const PlanningProblem& problem, Upstream upstream) noexcept {
   if (problem.blocks.size() >= BlockIndex::kNoneValue) return Status(Reason::kTooMany);
   for (std::size_t i = 0; i < problem.regions.size(); ++i) {

@@ -174,6 +174,18 @@ TEST(ArenaGrowth, CarriesPersistentBytesFromLentToOwnedMemoryAndBack) {
   EXPECT_EQ(leading(arena, kPersistentRegion, 11), 256U);
 }
 
+TEST(ArenaGrowth, FillsReusableRegionsForARunAndLeavesStateAlone) {
+  SimpleMemoryArena arena;
+  const RegionLayout layouts[] = {reusable(256), persistent(64)};
+  ASSERT_TRUE(arena.commit(layouts).ok());
+  fill_region(arena, kPersistentRegion, 8);
+  arena.fill_reusable(Fill::with(0xCD));
+  EXPECT_EQ(leading(arena, kReusableRegion, 0xCD), 256U);
+  EXPECT_EQ(leading(arena, kPersistentRegion, 8), 64U);
+  arena.fill_reusable(Fill::none());
+  EXPECT_EQ(leading(arena, kReusableRegion, 0xCD), 256U);
+}
+
 TensorGraph graph_with_state(std::uint64_t input_bytes) {
   TensorGraphBuilder builder;
   const TensorIndex state = builder.add_persistent("state", 64);

@@ -101,7 +101,7 @@ TEST_F(TenurePlan, PrintsBlocksArenaAndPeakOfACsv) {
   // of 64.
   EXPECT_EQ(outcome.out,
             file +
-                ": 3 blocks, alignment 64 bytes\n"
+                ": 3 blocks, alignment 64 bytes, order size, fit first\n"
                 "\n"
                 "block        bytes  first_step  last_step  region    offset_bytes  name\n"
                 "    a         1000           0          2  reusable   40000000000\n"
@@ -123,7 +123,8 @@ TEST_F(TenurePlan, PrintsTensorsOperatorAndSharedBytesOfAModel) {
   EXPECT_EQ(outcome.code, ExitCode::kOk) << outcome.err;
   EXPECT_EQ(outcome.out,
             file +
-                ": subgraph 0 'main', 2 operators, profile litert, alignment 64 bytes\n"
+                ": subgraph 0 'main', 2 operators, profile litert, alignment 64 bytes, order size, "
+                "fit first\n"
                 "\n"
                 "tensor  bytes  first_step  last_step  region      offset_bytes  name\n"
                 "     0     32           0          1  persistent             0  state\n"
@@ -301,6 +302,21 @@ TEST_F(TenurePlan, PlacesInTheOrderThatIsAskedFor) {
             "id,lower,upper,size,offset\na,0,2,64,0\nb,0,1,128,64\nc,1,2,192,64\n");
   EXPECT_EQ(run({"plan", file, "--order", "luck"}).code, ExitCode::kUsage);
   EXPECT_EQ(run({"plan", file, "--fit", "worst"}).code, ExitCode::kUsage);
+}
+
+// a, rounded up to 1024, and b are live together at step 1.
+TEST_F(TenurePlan, NamesWhoNeedsMoreThanTheLimit) {
+  const std::string file = write("blocks.csv", kBlocks);
+  EXPECT_EQ(run({"plan", file, "--limit", "40000001024"}).code, ExitCode::kOk);
+  const Outcome outcome = run({"plan", file, "--limit", "40000001023", "--csv", path("out.csv")});
+  EXPECT_EQ(outcome.code, ExitCode::kLimit);
+  EXPECT_EQ(outcome.out, "");
+  EXPECT_EQ(outcome.err,
+            "tenure: " + file +
+                ": a region's capacity is below what its blocks need: region 0, step 1, needed "
+                "40000001024 bytes, available 40000001023 bytes; live at step 1: 'b' (40000000000 "
+                "bytes), 'a' (1000 bytes)\n");
+  EXPECT_EQ(file_count(), 1U);
 }
 
 TEST_F(TenurePlan, SaysWhyAResultIsNotWrittenOverItsOperand) {

@@ -67,6 +67,35 @@ TEST(InPlace, SaysThatTheFirstOfTwoOperandsWasTaken) {
   analyzed.expect_refused(sum, b, Refusal::kInPlaceAlready);
 }
 
+// s alone has alignment 1. Joined with q, which asks for 64, it would leave a unit of 64, in which 65
+// bytes count as 128: 3 x 128 = 384 at "many" instead of 128 + 65 + 65 = 258.
+TEST(InPlace, DoesNotTakeAwayTheSmallestAlignment) {
+  for (const std::uint64_t alignment : {1U, 64U}) {
+    TensorGraphBuilder builder;
+    const TensorIndex x = builder.add_input("x", 65);
+    const TensorIndex s = builder.add_tensor("s", 128);
+    const TensorIndex q = builder.add_tensor("q", 128);
+    const TensorIndex a = builder.add_tensor("a", 65);
+    const TensorIndex c = builder.add_tensor("c", 65);
+    const TensorIndex y = builder.add_tensor("y", 65);
+    for (const TensorIndex tensor : {x, q, a, c, y}) builder.set_alignment(tensor, 64);
+    builder.set_alignment(s, alignment);
+    builder.add_operator("first").input(x).output(s);
+    builder.add_operator("work").input(s).output(q, in_place_of(s));
+    builder.add_operator("many").input(q).output(a).output(c);
+    builder.add_operator("last").input(a).input(c).output(y);
+    builder.mark_output(y);
+    const AnalyzedGraph analyzed(builder);
+    if (alignment == 1) {
+      analyzed.expect_refused(q, s, Refusal::kRaisesLowerBound);
+      EXPECT_EQ(analyzed.lifetimes().lower_bound_bytes(), 258U);  // 128 + 65 + 65 at "many"
+    } else {
+      analyzed.expect_taken(q, s);
+      EXPECT_EQ(analyzed.lifetimes().lower_bound_bytes(), 384U);  // 3 x 128: the unit is 64 anyway
+    }
+  }
+}
+
 TEST(InPlace, NeedsTheSameSize) {
   for (const std::uint64_t size : {0U, 99U, 101U}) {
     Worked worked(100, size);

@@ -272,7 +272,7 @@ TEST(InPlace, GivesAClassTheLargerAlignmentOfTheTwo) {
     const TensorIndex result = builder.add_tensor("result", 100);
     builder.set_alignment(result_asks ? result : operand, 256);
     builder.set_alignment(result_asks ? operand : result, 4);
-    builder.add_operator("n0").output(operand);
+    builder.add_operator("n0").output(operand).scratch("keeps the unit at 4", 4, 4);
     builder.add_operator("n1").input(operand).output(result, in_place_of(operand));
     const AnalyzedGraph analyzed(builder, 64);
     analyzed.expect_taken(result, operand);

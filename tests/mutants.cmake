@@ -86,8 +86,8 @@ mutant("conflicts beyond live ranges are no obstacles" src/occupancy.cpp
   [[if (entry.end > offset) offset = search_.align(entry.end);]]
   [[]])
 mutant("blocks that pass through a slab are forgotten" src/occupancy.cpp
-  [[if (is_through && !insert_union]]
-  [[if (false && is_through && !insert_union]])
+  [[is_covered ? insert_union(list(slab, Kind::kThrough), entry)]]
+  [[is_covered ? true]])
 mutant("the search ends after one round over the lists" src/occupancy.cpp
   [[unasked = offset == before ? unasked - 1 : count;]]
   [[--unasked;]])
@@ -95,8 +95,8 @@ mutant("a grown union does not take in what it reaches" src/offset_lists.cpp
   [[absorb_after(index, position);
   return true;]]
   [[return true;]])
-mutant("the lower half of a chunk is not summarized" src/offset_lists.cpp
-  [[summarize(&lower);]]
+mutant("the upper half of a chunk is not summarized" src/offset_lists.cpp
+  [[summarize(&upper);]]
   [[]])
 mutant("a new end of a chunk is not noted" src/offset_lists.cpp
   [[chunk.max_end = std::max(chunk.max_end, entry.end);]]
@@ -243,27 +243,21 @@ mutant("regions in one buffer are not aligned" src/arena.cpp
   [[offset += padding_to_align(offset, layouts[i].alignment_bytes);]]
   [[]])
 mutant("what was taken before a refusal leaks" src/arena.cpp
-  [[give_back(taken, i);]]
+  [[upstream_.deallocate(upstream_.user, other.base, other.size_bytes, other.alignment_bytes);]]
   [[]])
 mutant("a refused commit lets go of the old arena" src/arena.cpp
-  [[RegionMemory taken[kMaxRegions];
-  for (std::uint32_t i = 0; i < layouts.size(); ++i) {
-    RegionMemory& memory = taken[i];
-    memory.size_bytes = static_cast<std::size_t>(layouts[i].size_bytes);
-    memory.alignment_bytes = static_cast<std::size_t>(layouts[i].alignment_bytes);
-    if (memory.size_bytes == 0) continue;
-    memory.base = static_cast]]
-  [[RegionMemory taken[kMaxRegions];
-  release();
-  for (std::uint32_t i = 0; i < layouts.size(); ++i) {
-    RegionMemory& memory = taken[i];
-    memory.size_bytes = static_cast<std::size_t>(layouts[i].size_bytes);
-    memory.alignment_bytes = static_cast<std::size_t>(layouts[i].alignment_bytes);
-    if (memory.size_bytes == 0) continue;
-    memory.base = static_cast]])
+  [[} else if (growth == Growth::kReleaseFirst && !is_lent_ &&]]
+  [[} else if (!is_lent_ &&]])
 mutant("a lent buffer is given to the upstream" src/arena.cpp
-  [[if (!is_lent_) give_back(regions_, region_count_);]]
-  [[give_back(regions_, region_count_);]])
+  [[if (!is_lent_ && memory->base != nullptr) {]]
+  [[if (memory->base != nullptr) {]])
+mutant("what a region keeps is not carried over" src/arena.cpp
+  [[move_contents(wanted, count);
+  moved_ = false;]]
+  [[moved_ = false;]])
+mutant("what a region keeps is filled" src/arena.cpp
+  [[const bool is_kept = had_memory && fresh.keeps_contents;]]
+  [[const bool is_kept = had_memory && false;]])
 mutant("a moved arena forgets that its buffer is lent" src/arena.cpp
   [[is_lent_ = other.is_lent_;]]
   [[is_lent_ = false;]])

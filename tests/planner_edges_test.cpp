@@ -95,6 +95,29 @@ TEST(ArenaPlanner, NamesNeedAndCapacityWhereARegionIsTooSmall) {
   }
 }
 
+// 4096 + 4096 at "step"; one byte less is refused, with the step that needs them.
+TEST(ArenaPlanner, LimitsTheRegionsOfAGraph) {
+  TensorGraphBuilder builder;
+  const TensorIndex in = builder.add_input("in", 64);
+  const TensorIndex x = builder.add_tensor("x", 4096);
+  const TensorIndex y = builder.add_tensor("y", 4096);
+  builder.add_operator("first").input(in).output(x);
+  builder.add_operator("step").input(x).output(y);
+  builder.mark_output(y);
+  const Result<TensorGraph> graph = builder.build();
+  ASSERT_TRUE(graph.ok());
+  Region regions[] = {Region{8192, 1, true}, Region{kNoCapacity, 1, false}};
+  EXPECT_TRUE(ArenaPlanner(PlannerOptions().set_regions(regions)).plan(*graph).ok());
+  regions[0].capacity_bytes = 8191;
+  const Result<MemoryPlan> refused =
+      ArenaPlanner(PlannerOptions().set_regions(regions)).plan(*graph);
+  ASSERT_FALSE(refused.ok());
+  EXPECT_EQ(refused.status().reason(), Reason::kCapacityExceeded);
+  EXPECT_EQ(refused.status().needed_bytes, 8192U);
+  EXPECT_EQ(refused.status().available_bytes, 8191U);
+  EXPECT_EQ(refused.status().step, Step(1));
+}
+
 TEST(ArenaPlanner, CountsUnitAndTailPaddingAgainstTheCapacity) {
   OwnedProblem owned;
   owned.blocks = {block(97, 0, 0, 4)};

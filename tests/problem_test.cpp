@@ -305,5 +305,19 @@ TEST(Validate, TakesMemoryOnlyForFixedBlocks) {
   EXPECT_EQ(upstream.live_blocks(), 0U);
 }
 
+TEST(FixOffsets, TakesAListOfTheRightLengthOnly) {
+  Block blocks[] = {block(64, 0, 1), block(64, 0, 1), block(64, 2, 3)};
+  const std::uint64_t offsets[] = {64, kNoFixedOffset, 0};
+  ASSERT_TRUE(fix_offsets(offsets, blocks).ok());
+  EXPECT_EQ(blocks[0].fixed_offset_bytes, 64U);
+  EXPECT_FALSE(blocks[1].is_fixed());
+  EXPECT_EQ(blocks[2].fixed_offset_bytes, 0U);
+  const std::uint64_t too_short[] = {128, 128};
+  EXPECT_EQ(fix_offsets(too_short, blocks).reason(), Reason::kFixedOffsetsCount);
+  const std::uint64_t too_long[] = {128, 128, 128, 128};
+  EXPECT_EQ(fix_offsets(too_long, blocks).reason(), Reason::kFixedOffsetsCount);
+  EXPECT_EQ(blocks[0].fixed_offset_bytes, 64U);
+}
+
 }  // namespace
 }  // namespace tenure

@@ -84,21 +84,41 @@ MemoryPlan plan_of(const OwnedProblem& owned) {
   return plan.ok() ? static_cast<MemoryPlan&&>(plan.value()) : MemoryPlan();
 }
 
-TEST(PlanProperties, OffsetsAreExactlyThoseOfPlainFirstFit) {
-  for (const NamedShape& named : all_shapes()) {
-    SCOPED_TRACE(named.name);
-    for (std::uint64_t seed = 0; seed < named.rounds; ++seed) {
-      SCOPED_TRACE(seed);
-      const OwnedProblem random = test::random_problem(seed, named.shape);
-      const MemoryPlan plan = plan_of(random);
-      ASSERT_EQ(plan.placements().size(), random.blocks.size());
-      const std::vector<std::uint64_t> expected = test::first_fit(random.view());
-      for (std::uint32_t i = 0; i < random.blocks.size(); ++i) {
-        const Block& block = random.blocks[i];
-        if (!random.regions[block.region.value].reuse) continue;
-        ASSERT_EQ(plan.placement(BlockIndex(i)).offset_bytes, expected[i]) << "block " << i;
-      }
+void expect_first_fit(const NamedShape& named) {
+  SCOPED_TRACE(named.name);
+  for (std::uint64_t seed = 0; seed < named.rounds; ++seed) {
+    SCOPED_TRACE(seed);
+    const OwnedProblem random = test::random_problem(seed, named.shape);
+    const MemoryPlan plan = plan_of(random);
+    ASSERT_EQ(plan.placements().size(), random.blocks.size());
+    const std::vector<std::uint64_t> expected = test::first_fit(random.view());
+    for (std::uint32_t i = 0; i < random.blocks.size(); ++i) {
+      const Block& block = random.blocks[i];
+      if (!random.regions[block.region.value].reuse) continue;
+      ASSERT_EQ(plan.placement(BlockIndex(i)).offset_bytes, expected[i]) << "block " << i;
     }
+  }
+}
+
+TEST(PlanProperties, OffsetsAreExactlyThoseOfPlainFirstFit) {
+  for (const NamedShape& named : all_shapes()) expect_first_fit(named);
+}
+
+// What networks look like: most blocks die soon, so that a planner that cuts time into pieces has
+// many of them.
+TEST(PlanProperties, OffsetsOfShortLivedBlocksAreThoseOfPlainFirstFit) {
+  for (const std::uint32_t length : {1U, 3U, 12U, 60U}) {
+    ProblemShape shape;
+    shape.max_blocks = 700;
+    shape.max_steps = 500;
+    shape.max_length = length;
+    shape.fixed_chance = 3;
+    shape.fixed_range_bytes = 3000;
+    shape.max_conflicts = 20;
+    shape.max_overlaps = 0;
+    expect_first_fit({"no overlaps", 3, shape});
+    shape.max_overlaps = 40;
+    expect_first_fit({"overlaps", 3, shape});
   }
 }
 

@@ -92,6 +92,10 @@ class SimpleMemoryArena {
   void release_reusable() noexcept;
   [[nodiscard]] Status reacquire(Fill fill = Fill::none()) noexcept;
 
+  // Writes the pattern over regions that keep no contents: before inputs are written, so that a run
+  // that reads what it has not written shows.
+  void fill_reusable(Fill fill) const noexcept;
+
   // Gives all owned memory back; afterwards nothing is committed.
   void release() noexcept;
 

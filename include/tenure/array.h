@@ -95,11 +95,21 @@ class Array {
     return true;
   }
 
-  // `values` must not lie inside this array.
+  // `values` may lie inside this array.
   [[nodiscard]] bool append(Span<const T> values) noexcept {
-    if (values.size() > capacity_ - count_ && !grow_for(values.size())) return false;
-    if (!values.empty()) std::memcpy(data_ + count_, values.data(), values.size() * sizeof(T));
-    count_ += values.size();
+    if (values.empty()) return true;
+    if (values.size() <= capacity_ - count_) {
+      std::memcpy(data_ + count_, values.data(), values.size() * sizeof(T));
+      count_ += values.size();
+      return true;
+    }
+    Array larger(upstream_);
+    if (values.size() > SIZE_MAX - count_) return false;
+    if (!larger.reserve(capacity_for(values.size()))) return false;
+    if (count_ != 0) std::memcpy(larger.data_, data_, count_ * sizeof(T));
+    std::memcpy(larger.data_ + count_, values.data(), values.size() * sizeof(T));
+    larger.count_ = count_ + values.size();
+    *this = static_cast<Array&&>(larger);
     return true;
   }
 
@@ -112,10 +122,12 @@ class Array {
   void clear() noexcept { count_ = 0; }
 
  private:
-  [[nodiscard]] bool grow_for(std::size_t extra) noexcept {
+  [[nodiscard]] bool grow_for(std::size_t extra) noexcept { return reserve(capacity_for(extra)); }
+  [[nodiscard]] std::size_t capacity_for(std::size_t extra) const noexcept {
     const std::size_t doubled = capacity_ > SIZE_MAX / 2 ? SIZE_MAX : capacity_ * 2;
     const std::size_t needed = extra > SIZE_MAX - count_ ? SIZE_MAX : count_ + extra;
-    return reserve(needed > doubled ? (needed < 8 ? 8 : needed) : doubled);
+    const std::size_t at_least = needed < 8 ? 8 : needed;
+    return at_least > doubled ? at_least : doubled;
   }
   void release() noexcept {
     if (data_ != nullptr) {

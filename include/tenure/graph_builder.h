@@ -52,7 +52,7 @@ struct Sharing {
 
 class TensorGraphBuilder;
 
-// The operator that add_operator has begun. A handle: cheap to copy, valid as long as its builder.
+// The operator that add_operator has begun. A handle: cheap to copy, valid until the builder's build().
 class OperatorBuilder {
  public:
   OperatorBuilder& input(TensorIndex tensor) noexcept;  // none: an optional operand that is absent

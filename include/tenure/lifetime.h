@@ -110,9 +110,9 @@ class LifetimeAnalyzer {
                             Upstream upstream = heap_upstream()) noexcept
       : default_alignment_bytes_(default_alignment_bytes), upstream_(upstream) {}
 
-  // O(edges + relations), and O(steps) for each permitted relation between classes of unequal size.
-  // Fails for an alignment that is no power of two, a view that cannot be aligned, live sizes that
-  // overflow, and memory refused.
+  // O(edges); for each permitted relation O(edges of its operator), and O(steps) for one between
+  // classes of unequal size. Fails for an alignment that is no power of two, a view
+  // that cannot be aligned, live sizes that overflow, and memory refused.
   [[nodiscard]] Result<Lifetimes> analyze(const TensorGraph& graph) const noexcept;
 
  private:

@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// ArenaPlanner places blocks: by size, the largest first, each at the lowest offset that is free
-// over its whole live range. On most networks that meets the lower bound; the plan says whether it
-// does.
+// ArenaPlanner places blocks: unless told otherwise by size, the largest first, each at the lowest
+// offset that is free over its whole live range. On most networks that meets the lower bound; the
+// plan says whether it does.
 //
 //   Result<MemoryPlan> plan = ArenaPlanner().plan(graph);
 //
-//   offset |        +-----+         Sorted by size: the widest and highest blocks go to the bottom
-//   first,
+//   offset |        +-----+         Sorted by size: the largest blocks go to the bottom first,
 //          | +------+  C  |         C and D then fill what is left above and between them.
 //          | |  A   +--+--+
 //          | |      | D|  B |
@@ -24,6 +23,7 @@
 #include "tenure/lifetime.h"
 #include "tenure/plan.h"
 #include "tenure/problem.h"
+#include "tenure/span.h"
 #include "tenure/status.h"
 #include "tenure/upstream.h"
 
@@ -56,6 +56,9 @@ struct PlannerOptions {
   bool reuse = true;
   // Readable bytes after each arena's end, for kernels that read past a tensor.
   std::uint64_t tail_padding_bytes = 0;
+  // For graphs: what limits and aligns the reusable and the persistent region (and must outlive the
+  // planner).
+  Span<const Region> regions = kDefaultRegions;
   // For the plan itself and for working memory.
   Upstream upstream = heap_upstream();
 
@@ -68,6 +71,7 @@ struct PlannerOptions {
   PlannerOptions& set_tail_padding_bytes(std::uint64_t value) noexcept {
     return tail_padding_bytes = value, *this;
   }
+  PlannerOptions& set_regions(Span<const Region> value) noexcept { return regions = value, *this; }
   PlannerOptions& set_upstream(Upstream value) noexcept { return upstream = value, *this; }
 };
 

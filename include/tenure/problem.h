@@ -9,10 +9,9 @@
 //   const Block blocks[] = {{1024, {Step(0), Step(1)}}, {2048, {Step(1), Step(2)}}};
 //   Result<MemoryPlan> plan = ArenaPlanner().plan(PlanningProblem{blocks});
 //
-//   bytes |      +-----------+       A block is a rectangle: its live range wide, its size high. It
-//   may
-//         | +----+----+ 2048 |       slide up and down, never sideways, and the arena is as high as
-//         the | |  1024   |      |       highest top.
+//   bytes |      +-----------+     A block is a rectangle: its live range wide, its size high.
+//         | +----+----+ 2048 |     It may slide up and down, never sideways, and the arena is as
+//         | |  1024   |      |     high as the highest top.
 //         +-0----1----2----------> steps
 
 #include <cstdint>
@@ -62,6 +61,12 @@ struct PlanningProblem {
   Span<const BlockPair> conflicts = {};    // apart, though their live ranges do not overlap
   Span<const BlockPair> may_overlap = {};  // may share bytes, though their live ranges overlap
 };
+
+// Sets the fixed offset of each block from a list (kNoFixedOffset: none). Fails with
+// kFixedOffsetsCount, and changes nothing, when the list has another length; the offsets themselves
+// are for validate to judge.
+[[nodiscard]] Status fix_offsets(Span<const std::uint64_t> offsets_bytes,
+                                 Span<Block> blocks) noexcept;
 
 // Names the first block that cannot be planned: indices, alignments, live ranges, ends beyond 64
 // bits, and fixed offsets that are negative, misaligned, beyond the capacity or on top of each

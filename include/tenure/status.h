@@ -2,9 +2,8 @@
 #pragma once
 
 // Failure as a value. A Status says what kind of answer the caller owes (`code`), what exactly is
-// wrong
-// (`reason`) and who caused it (tensor, operator, block, region, bytes). It is a plain value, never
-// allocates, and every function that returns a failed one has left all objects as they were.
+// wrong (`reason`) and who caused it (tensor, operator, block, region, bytes). It is a plain value,
+// never allocates, and every function that returns a failed one has left all objects as they were.
 //
 //   if (tenure::Status status = arena.commit(plan.layouts()); !status.ok()) {
 //     tenure::describe(status, graph.names(), sink);
@@ -73,7 +72,7 @@ enum class Reason : std::uint8_t {
   kSharedWithinOperator,  // two tensors of one operator share bytes without a relation that allows
                           // it
   kRelationBroken,        // an alias or view does not lie where its relation says
-  kBoundTooHigh,          // an arena is smaller than the lower bound it states
+  kBoundTooHigh,          // a stated lower bound is above the true one or above its arena
 };
 
 [[nodiscard]] StatusCode code_of(Reason reason) noexcept;

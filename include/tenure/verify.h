@@ -7,8 +7,7 @@
 // wrong live ranges show too.
 //
 //   Status status = tenure::verify(graph, plan);
-//   if (!status.ok()) tenure::describe(status, graph.names(), sink);   // both tensors, the
-//   operator
+//   if (!status.ok()) tenure::describe(status, graph.names(), sink);  // both tensors, the operator
 
 #include "tenure/graph.h"
 #include "tenure/plan.h"

@@ -4,32 +4,80 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <array>
+#include <string_view>
+#include <unordered_map>
 #include <utility>
 
 #include "cli/table.h"
 #include "tenure/lifetime.h"
+#include "tenure/planner.h"
 #include "tenure/verify.h"
 
 namespace tenure::cli {
 namespace {
 
-ArenaPlanner planner_of(const PlanOptions& options) {
+PlacementOrder order_of(std::string_view name) {
+  if (name == "length") return PlacementOrder::kLength;
+  if (name == "area") return PlacementOrder::kArea;
+  if (name == "first-use") return PlacementOrder::kFirstUse;
+  if (name == "breadth") return PlacementOrder::kBreadth;
+  return name == "section" ? PlacementOrder::kSection : PlacementOrder::kSize;
+}
+
+using Regions = std::array<Region, 2>;
+
+Regions regions_of(const PlanOptions& options) {
+  return {Region{options.limit_bytes, 1, true}, Region{kNoCapacity, 1, false}};
+}
+
+// The regions must outlive the planner.
+ArenaPlanner planner_of(const PlanOptions& options, const Regions& regions) {
   return ArenaPlanner(PlannerOptions()
-                          .set_order(options.order)
-                          .set_fit(options.fit)
+                          .set_regions(regions)
+                          .set_order(order_of(options.order))
+                          .set_fit(options.fit == "best" ? Fit::kBest : Fit::kFirst)
                           .set_default_alignment_bytes(options.alignment_bytes)
                           .set_reuse(options.reuse));
 }
 
 std::string settings_text(const PlanOptions& options) {
-  return fmt::format("alignment {} bytes{}", options.alignment_bytes,
-                     options.reuse ? "" : ", without reuse");
+  const std::string placement =
+      options.reuse ? fmt::format("order {}, fit {}", options.order, options.fit) : "without reuse";
+  return fmt::format("alignment {} bytes, {}", options.alignment_bytes, placement);
+}
+
+// Who needs the bytes that a limit does not grant: the blocks live at the step, the largest first.
+template <class LabelOf>
+std::string text_of_live(Span<const Block> blocks, Step step, const LabelOf& label_of) {
+  std::vector<std::uint32_t> live;
+  for (std::uint32_t i = 0; i < blocks.size(); ++i) {
+    const Block& block = blocks[i];
+    const bool is_live = block.region == kReusableRegion && block.live_range.overlaps({step, step});
+    if (is_live && block.size_bytes != 0) live.push_back(i);
+  }
+  std::stable_sort(live.begin(), live.end(), [&](std::uint32_t a, std::uint32_t b) {
+    return blocks[a].size_bytes > blocks[b].size_bytes;
+  });
+  constexpr std::size_t kMostShown = 10;
+  std::string text = fmt::format("; live at step {}:", step.value);
+  for (std::size_t i = 0; i < live.size() && i < kMostShown; ++i) {
+    text += fmt::format("{} {} ({} bytes)", i == 0 ? "" : ",", label_of(BlockIndex(live[i])),
+                        blocks[live[i]].size_bytes);
+  }
+  if (live.size() > kMostShown) text += fmt::format(" and {} more", live.size() - kMostShown);
+  return text;
 }
 
 // A Status names blocks by number; `label_of` says what a file calls them.
 template <class LabelOf>
-io::Error error_with_blocks(const Status& status, NameSource names, const LabelOf& label_of) {
+io::Error error_with_blocks(const Status& status, NameSource names, Span<const Block> blocks,
+                            const LabelOf& label_of) {
   io::Error error = io::error_of(status, names);
+  if (status.reason() == Reason::kCapacityExceeded && !status.step.is_none()) {
+    error.message += text_of_live(blocks, status.step, label_of);
+  }
   for (const BlockIndex block : {status.block, status.other_block}) {
     if (block.is_none()) continue;
     error.message += fmt::format("; block {} is {}", block.value, label_of(block));
@@ -92,38 +140,48 @@ io::Result<PlannedFile> plan_subgraph(const io::TfliteSubgraph& subgraph,
   const Result<Lifetimes> lifetimes = LifetimeAnalyzer(options.alignment_bytes).analyze(graph);
   if (!lifetimes.ok()) return io::error_of(lifetimes.status(), graph.names());
   const auto error_of = [&](const Status& status) {
-    return error_with_blocks(status, graph.names(), [&](BlockIndex block) {
-      const TensorIndex tensor = lifetimes->first_tensor(block);
-      return fmt::format("tensor {} '{}'", tensor_id(subgraph, tensor), graph.tensor_name(tensor));
-    });
+    return error_with_blocks(status, graph.names(), lifetimes->problem().blocks,
+                             [&](BlockIndex block) {
+                               const TensorIndex tensor = lifetimes->first_tensor(block);
+                               return fmt::format("tensor {} '{}'", tensor_id(subgraph, tensor),
+                                                  graph.tensor_name(tensor));
+                             });
   };
-  const Result<MemoryPlan> plan = planner_of(options).plan(*lifetimes);
+  const Regions regions = regions_of(options);
+  const Result<MemoryPlan> plan = planner_of(options, regions).plan(*lifetimes);
   if (!plan.ok()) return error_of(plan.status());
-  const PlanningProblem problem = lifetimes->problem();
+  PlanningProblem problem = lifetimes->problem();
+  problem.regions = regions;
   for (const Status& status : {verify(problem, *plan), verify(graph, *plan)}) {
     if (!status.ok()) return failed_proof(error_of(status));
   }
 
   PlannedFile planned;
   planned.report = report_of(subgraph, *lifetimes, *plan, options);
+  std::unordered_map<std::string, std::uint32_t> uses;
   for (std::uint32_t i = 0; i < problem.blocks.size(); ++i) {
     const BlockIndex index(i);
     const Block& block = problem.blocks[i];
     if (block.region != kReusableRegion) continue;
-    planned.rows.push_back({tensor_id(subgraph, lifetimes->first_tensor(index)), block.live_range,
-                            block.size_bytes, plan->placement(index).offset_bytes});
+    std::string id = tensor_id(subgraph, lifetimes->first_tensor(index));
+    // A tensor that several operators use as scratch has a block for each.
+    if (const std::uint32_t before = uses[id]++; before != 0) id += fmt::format(".{}", before);
+    planned.rows.push_back(
+        {id, block.live_range, block.size_bytes, plan->placement(index).offset_bytes});
   }
   return planned;
 }
 
 io::Result<PlannedFile> plan_csv(const io::CsvProblem& csv, const PlanOptions& options) {
   const auto error_of = [&](const Status& status) {
-    return error_with_blocks(status, NameSource(), [&](BlockIndex block) {
+    return error_with_blocks(status, NameSource(), csv.blocks, [&](BlockIndex block) {
       return fmt::format("'{}'", csv.ids[block.value]);
     });
   };
-  const PlanningProblem problem = csv.problem();
-  const Result<MemoryPlan> plan = planner_of(options).plan(problem);
+  PlanningProblem problem = csv.problem();
+  const Regions regions = regions_of(options);
+  problem.regions = regions;
+  const Result<MemoryPlan> plan = planner_of(options, regions).plan(problem);
   if (!plan.ok()) return error_of(plan.status());
   if (const Status status = verify(problem, *plan); !status.ok()) {
     return failed_proof(error_of(status));

@@ -12,7 +12,7 @@
 #include "tenure/io/csv.h"
 #include "tenure/io/result.h"
 #include "tenure/io/tflite.h"
-#include "tenure/planner.h"
+#include "tenure/problem.h"
 
 namespace tenure::cli {
 
@@ -20,9 +20,10 @@ struct PlanOptions {
   std::string file;
   std::uint64_t alignment_bytes = kDefaultAlignmentBytes;
   std::string profile = "litert";
-  PlacementOrder order = PlacementOrder::kSize;
-  Fit fit = Fit::kFirst;
+  std::string order = "size";
+  std::string fit = "first";
   bool reuse = true;
+  std::uint64_t limit_bytes = kNoCapacity;  // of the reusable region
   std::uint32_t subgraph = 0;
   std::string csv;  // empty: none; "-": standard output, instead of the report
 };

@@ -9,9 +9,7 @@
 #include <exception>
 #include <new>
 #include <ostream>
-#include <set>
 #include <system_error>
-#include <utility>
 
 #include "cli/plan_command.h"
 #include "tenure/align.h"
@@ -44,29 +42,6 @@ CLI::Option* add_number(CLI::App* app, const std::string& name, Number* number,
   return app->add_option(name, assign, help)->type_name("N")->default_str(std::to_string(*number));
 }
 
-template <class Choice>
-using Choices = std::vector<std::pair<std::string, Choice>>;
-
-const Choices<PlacementOrder> kOrders = {
-    {"size", PlacementOrder::kSize},       {"length", PlacementOrder::kLength},
-    {"area", PlacementOrder::kArea},       {"first-use", PlacementOrder::kFirstUse},
-    {"breadth", PlacementOrder::kBreadth}, {"section", PlacementOrder::kSection}};
-const Choices<Fit> kFits = {{"first", Fit::kFirst}, {"best", Fit::kBest}};
-
-template <class Choice>
-CLI::Option* add_choice(CLI::App* app, const std::string& name, Choice* choice,
-                        const Choices<Choice>& choices, const std::string& help) {
-  std::set<std::string> words;
-  for (const auto& [word, value] : choices) words.insert(word);
-  const auto assign = [choice, choices](const std::vector<std::string>& values) {
-    for (const auto& [word, value] : choices) {
-      if (word == values.back()) *choice = value;
-    }
-    return true;
-  };
-  return app->add_option(name, assign, help)->check(CLI::IsMember(words));
-}
-
 std::string power_of_two_error(const std::string& text) {
   std::uint64_t value = 0;
   if (parse_decimal(text, &value) && is_power_of_two(value)) return "";
@@ -97,11 +72,14 @@ ExitCode parse_and_run(std::vector<std::string> arguments, std::ostream& out, st
               "LiteRT (litert), as in tflite-micro (tflm)")
           ->check(CLI::IsMember({"strict", "litert", "tflm"}))
           ->capture_default_str();
-  add_choice(plan, "--order", &options.order, kOrders, "Which block is placed next")
-      ->default_str("size");
-  add_choice(plan, "--fit", &options.fit, kFits,
-             "The lowest gap that holds a block, or the smallest")
-      ->default_str("first");
+  plan->add_option("--order", options.order, "Which block is placed next")
+      ->check(CLI::IsMember({"size", "length", "area", "first-use", "breadth", "section"}))
+      ->capture_default_str();
+  plan->add_option("--fit", options.fit, "The lowest gap that holds a block, or the smallest")
+      ->check(CLI::IsMember({"first", "best"}))
+      ->capture_default_str();
+  add_number(plan, "--limit", &options.limit_bytes, "Most bytes of the reusable region's arena")
+      ->default_str("");
   bool no_reuse = false;
   plan->add_flag("--no-reuse", no_reuse, "Give every block bytes of its own");
   const CLI::Option* subgraph =
@@ -110,13 +88,18 @@ ExitCode parse_and_run(std::vector<std::string> arguments, std::ostream& out, st
           "--csv", options.csv,
           "Write the reusable region's blocks as id,lower,upper,size,offset; - writes them "
           "to standard output, in place of the tables")
-      ->type_name("OUT");
+      ->type_name("OUT")
+      ->check([](const std::string& name) { return name.empty() ? "the name is empty" : ""; });
 
   std::reverse(arguments.begin(), arguments.end());  // CLI11 takes them from the back
   try {
     app.parse(std::move(arguments));
   } catch (const CLI::ParseError& error) {
-    return app.exit(error, out, err) == 0 ? ExitCode::kOk : ExitCode::kUsage;
+    if (app.exit(error, out, err) != 0) return ExitCode::kUsage;
+    out.flush();
+    if (out.good()) return ExitCode::kOk;
+    err << "tenure: standard output: cannot write\n";
+    return ExitCode::kFileAccess;
   }
   options.reuse = !no_reuse;
   return run_plan(options, {profile->count() > 0, subgraph->count() > 0}, out, err);

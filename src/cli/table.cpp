@@ -35,8 +35,12 @@ std::string Table::text() const {
     std::string line;
     for (std::size_t i = 0; i < row.size(); ++i) {
       if (i > 0) line += "  ";
-      line += columns_[i].align == Align::kRight ? fmt::format("{:>{}}", row[i], widths[i])
-                                                 : fmt::format("{:<{}}", row[i], widths[i]);
+      const bool is_last = i + 1 == row.size();
+      if (columns_[i].align == Align::kRight) {
+        line += fmt::format("{:>{}}", row[i], widths[i]);
+      } else {
+        line += is_last ? row[i] : fmt::format("{:<{}}", row[i], widths[i]);
+      }
     }
     line.erase(line.find_last_not_of(' ') + 1);
     fmt::format_to(out, "{}\n", line);

@@ -65,6 +65,18 @@ class LifetimeAnalysis {
   [[nodiscard]] bool has_other_operand(const Relation& relation, TensorIndex root) noexcept;
   [[nodiscard]] bool has_other_result(const Relation& relation, TensorIndex root) noexcept;
   [[nodiscard]] bool suits_alignment(const internal::StorageClasses::Fit& fit) const noexcept;
+  [[nodiscard]] Status measure_classes() noexcept;
+  [[nodiscard]] Status measure_class_blocks() noexcept;
+  [[nodiscard]] static Block no_block() noexcept {
+    Block block;
+    block.live_range = {Step(0), Step(0)};
+    return block;
+  }
+  [[nodiscard]] std::uint64_t merged_size_of(
+      const internal::StorageClasses::Fit& fit) const noexcept;
+  [[nodiscard]] bool update_unit(const internal::StorageClasses::Fit& fit) noexcept;
+  [[nodiscard]] std::uint32_t classes_lost_at_unit(
+      const internal::StorageClasses::Fit& fit) const noexcept;
   [[nodiscard]] bool update_live_bytes(const internal::StorageClasses::Fit& fit) noexcept;
 
   const TensorGraph& graph_;
@@ -75,6 +87,8 @@ class LifetimeAnalysis {
   Array<ClassInfo> infos_;
   Array<Block> class_blocks_;
   std::uint64_t unit_bytes_ = 1;
+  std::uint32_t class_count_at_unit_ = 0;  // reusable classes whose alignment is the unit
+  Status failure_;                         // memory refused while measuring anew
   Lifetimes result_;
 };
 

@@ -5,14 +5,16 @@
 // answers "the lowest gap that is free over this block's whole live range" without visiting every
 // placed block.
 //
-//   offset |    :  -- :     :        Time is cut into slabs. Each slab keeps the bytes of blocks
-//   that live
-//          | ---:-----:--   :        all through it and the bytes of all that touch it, both as
-//          unions, and |    :     : ----:--      one by one the blocks that begin or end in it. A
-//          live range needs the
-//          +----:-----:-----:-> time  first kind and the third where it begins and ends, and the
-//          second
-//                                     between: first fit packs tightly, so the unions are short.
+//   offset |    :  -- :     :          Time is cut into slabs. Each slab keeps the bytes of blocks
+//          | ---:-----:--   :          that live all through it and the bytes of all that touch it,
+//          |    :     : ----:--        both as unions, and one by one the blocks that begin or end
+//          +----:-----:-----:-> time   in it.
+//
+// A live range needs the first kind and the third where it begins and ends, and the second between:
+// first fit packs tightly, so the unions are short.
+//
+// Slabs are about equally many ranks wide, but end early where many blocks end, so that those live
+// all through them.
 //
 // Time is counted in blocks: a block's own rank in the order of first use, and the rank of the last
 // block that begins within its live range. So slabs are narrow where blocks are many, whatever the
@@ -82,6 +84,15 @@ class Occupancy {
   };
 
   [[nodiscard]] bool rank_blocks() noexcept;
+  [[nodiscard]] bool cut_into_slabs(std::uint32_t width) noexcept;
+  // The slabs that a range of ranks touches, and those that it covers (none when begin > end).
+  struct Slabs {
+    std::uint32_t first;
+    std::uint32_t last;
+    std::uint32_t covered_begin;
+    std::uint32_t covered_end;
+  };
+  [[nodiscard]] Slabs slabs_of(Times times) const noexcept;
   [[nodiscard]] std::uint32_t list(std::uint32_t slab, Kind kind) const noexcept {
     return slab * kKinds + static_cast<std::uint32_t>(kind);
   }
@@ -95,9 +106,10 @@ class Occupancy {
   [[nodiscard]] bool may_overlap(const Entry& entry) const noexcept;
 
   const PlanningProblem* problem_ = nullptr;
-  std::uint32_t slab_shift_ = 0;  // a slab is 2^slab_shift_ ranks wide
-  Array<Times> times_;            // by block
-  Array<std::uint32_t> by_rank_;  // rank to block
+  Array<Times> times_;                // by block
+  Array<std::uint32_t> by_rank_;      // rank to block
+  Array<std::uint32_t> slab_of_;      // by rank
+  Array<std::uint32_t> slab_begins_;  // by slab: its first rank; one more at the end
   OffsetLists lists_;
   PairLists conflicts_;
   PairLists may_overlap_;

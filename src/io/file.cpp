@@ -64,6 +64,11 @@ MaybeError write_directly(const std::string& path, const fs::path& target, std::
   return std::nullopt;
 }
 
+// Appending nothing asks whether a file may be written, and leaves it as it is.
+bool is_writable(const fs::path& file) {
+  return std::ofstream(file, std::ios::binary | std::ios::app).good();
+}
+
 }  // namespace
 
 Result<FileBytes> read_file(const std::string& path, std::uint64_t limit_bytes) {
@@ -82,16 +87,19 @@ Result<FileBytes> read_file(const std::string& path, std::uint64_t limit_bytes) 
 MaybeError write_file(const std::string& path, std::string_view text) {
   std::error_code error;
   const bool exists = fs::exists(path, error);
-  // A link is followed, so that it stays one.
+  // A link is followed, so that it stays one, even where nothing is behind it yet.
+  if (!exists && fs::is_symlink(path, error)) return write_directly(path, path, text);
   const fs::path target = exists ? fs::canonical(path, error) : fs::path(path);
   if (error && exists) return access_error(path, "cannot write", error.message());
   if (exists && fs::is_directory(target, error)) {
     return access_error(path, "cannot write", "it is a folder");
   }
   if (exists && !fs::is_regular_file(target, error)) return write_directly(path, target, text);
+  errno = 0;
+  if (exists && !is_writable(target)) return access_error(path, "cannot write", last_reason());
 
-  fs::path temporary = target;
-  temporary += fmt::format(".{:08x}.tmp", std::random_device()());
+  const std::string name = fmt::format(".tenure-{:08x}.tmp", std::random_device()());
+  const fs::path temporary = target.parent_path() / name;
   if (MaybeError failed = write_directly(path, temporary, text)) {
     fs::remove(temporary, error);
     return failed;

@@ -64,6 +64,7 @@ class Checker {
   [[nodiscard]] MaybeError check_tensor(std::uint32_t subgraph, std::uint32_t index) {
     const tflite::Tensor& tensor = *view_.subgraph(subgraph).tensors()->Get(index);
     if (MaybeError error = check_length(count_of(tensor.shape()))) return error;
+    if (MaybeError error = check_name(tensor.name())) return error;
     if (tensor.buffer() == 0) return std::nullopt;
     const std::uint32_t buffer_count = count_of(model_.buffers());
     if (tensor.buffer() >= buffer_count) {
@@ -90,6 +91,8 @@ class Checker {
           fmt::format("subgraph {}, operator {}: its code is entry {}, but the model has {}",
                       subgraph, index, op.opcode_index(), code_count));
     }
+    const auto& code = *model_.operator_codes()->Get(op.opcode_index());
+    if (MaybeError error = check_name(code.custom_code())) return error;
     const std::uint32_t tensor_count = count_of(parent.tensors());
     for (const auto* list : {op.inputs(), op.outputs(), op.intermediates()}) {
       if (MaybeError error = check_length(count_of(list))) return error;
@@ -116,10 +119,20 @@ class Checker {
     return invalid("its lists have more entries than the file has bytes");
   }
 
+  // Names are copied for each tensor and operator, and many may lie in one place too. Real models repeat
+  // the name of a custom operator, so that some sharing has to be granted.
+  [[nodiscard]] MaybeError check_name(const flatbuffers::String* name) {
+    constexpr std::uint64_t kGrantedBytes = std::uint64_t{16} << 20;
+    name_bytes_ += name == nullptr ? 0 : name->size();
+    if (name_bytes_ <= sizes_.flatbuffer_bytes + kGrantedBytes) return std::nullopt;
+    return invalid("its names together are longer than the file");
+  }
+
   const tflite::Model& model_;
   ModelView view_;
   ModelSizes sizes_;
   std::uint64_t entry_count_ = 0;
+  std::uint64_t name_bytes_ = 0;
 };
 
 }  // namespace

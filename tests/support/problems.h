@@ -104,6 +104,7 @@ struct OwnedProblem {
 struct ProblemShape {
   std::uint32_t max_blocks = 14;
   std::uint32_t max_steps = 10;
+  std::uint32_t max_length = UINT32_MAX;  // of live ranges, in steps
   std::uint64_t max_size_bytes = 300;
   std::uint32_t alignment_count = 8;  // 1, 2, ... 2^(count - 1)
   std::uint32_t region_count = 1;
@@ -160,8 +161,10 @@ struct ProblemShape {
     const std::uint32_t a = first_step + random.index(shape.max_steps);
     const std::uint32_t b = first_step + random.index(shape.max_steps);
     const std::uint64_t alignment = std::uint64_t{1} << random.below(shape.alignment_count);
-    made.blocks.push_back(in_region(random.index(shape.region_count),
-                                    block(size, std::min(a, b), std::max(a, b), alignment)));
+    const std::uint32_t first = std::min(a, b);
+    const std::uint32_t last = first + std::min(std::max(a, b) - first, shape.max_length - 1);
+    made.blocks.push_back(
+        in_region(random.index(shape.region_count), block(size, first, last, alignment)));
   }
   made.conflicts = random_pairs(random, made.blocks.size(), shape.max_conflicts);
   made.may_overlap = random_pairs(random, made.blocks.size(), shape.max_overlaps);
