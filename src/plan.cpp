@@ -2,6 +2,8 @@
 
 #include "tenure/plan.h"
 
+#include "internal/fnv1a.h"
+
 namespace tenure {
 
 Result<MemoryPlan> MemoryPlan::create(const Parts& parts, Upstream upstream) noexcept {
@@ -15,30 +17,21 @@ Result<MemoryPlan> MemoryPlan::create(const Parts& parts, Upstream upstream) noe
   return plan;
 }
 
-// FNV-1a over the numbers as little-endian bytes.
 std::uint64_t MemoryPlan::hash() const noexcept {
-  std::uint64_t hash = 0xCBF29CE484222325U;
-  const auto mix = [&](std::uint64_t value) {
-    for (int byte = 0; byte < 8; ++byte, value >>= 8) {
-      hash = (hash ^ (value & 0xFFU)) * 0x100000001B3U;
-    }
-  };
+  internal::Fnv1a hash;
   for (const RegionPlan& region : regions_) {
-    mix(region.arena_bytes);
-    mix(region.lower_bound_bytes);
+    hash.add(region.arena_bytes).add(region.lower_bound_bytes);
   }
   for (const RegionLayout& layout : layouts_) {
-    mix(layout.size_bytes);
-    mix(layout.alignment_bytes);
+    hash.add(layout.size_bytes).add(layout.alignment_bytes);
   }
   for (const Array<Placement>* placements : {&placements_, &tensor_placements_}) {
-    mix(placements->size());
+    hash.add(placements->size());
     for (const Placement& placement : *placements) {
-      mix(placement.region.value);
-      mix(placement.offset_bytes);
+      hash.add(placement.region.value).add(placement.offset_bytes);
     }
   }
-  return hash;
+  return hash.value();
 }
 
 }  // namespace tenure
