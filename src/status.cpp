@@ -74,6 +74,12 @@ ReasonEntry entry_of(Reason reason) noexcept {
       return {Code::kOverflow, "the bytes needed do not fit this machine's address space"};
     case Reason::kUpstreamRefused:
       return {Code::kOutOfMemory, "memory was refused"};
+    case Reason::kPlanBytesDamaged:
+      return {Code::kUnsafePlan, "the bytes are not those of a plan, or are damaged"};
+    case Reason::kPlanBytesVersion:
+      return {Code::kInvalidInput, "the plan's bytes have a version that is not known here"};
+    case Reason::kPlanBytesForeign:
+      return {Code::kUnsafePlan, "the plan's bytes belong to another graph or problem"};
     case Reason::kPlanMismatch:
       return {Code::kUnsafePlan, "the plan was made for other blocks, tensors or regions"};
     case Reason::kOutsideRegion:

@@ -265,6 +265,39 @@ mutant("the heap's size wraps round" src/upstream.cpp
   [[if (size_bytes > SIZE_MAX - extra) return nullptr;]]
   [[]])
 
+# ---- the plan as bytes
+
+mutant("a checksum that does not fit is let pass" src/plan_bytes.cpp
+  [[!= read_32(data + checked_bytes)]]
+  [[== ~read_32(data + checked_bytes)]])
+mutant("bytes behind a plan are let pass" src/plan_bytes.cpp
+  [[if (bytes.size() != total_bytes)]]
+  [[if (bytes.size() < total_bytes)]])
+mutant("a plan for another model is let pass" src/plan_bytes.cpp
+  [[if (plan.fingerprint() != expected_fingerprint)]]
+  [[if (plan.fingerprint() > expected_fingerprint)]])
+mutant("an offset is shifted before it is compared" src/plan_bytes.cpp
+  [[read_number(entry + 1, offset_width_) <= last_offset_bytes >> offset_shift_]]
+  [[read_number(entry + 1, offset_width_) << offset_shift_ <= last_offset_bytes]])
+mutant("offset 0 of a region that does not exist is let pass" src/plan_bytes.cpp
+  [[region < region_count_ || region == format::kNoRegion;]]
+  [[region <= region_count_ || region == format::kNoRegion;]])
+mutant("an alignment of 2^64 is let pass" src/plan_bytes.cpp
+  [[if (read_8(region + format::kRegionAlignmentAt) > 63 ||]]
+  [[if (read_8(region + format::kRegionAlignmentAt) > 64 ||]])
+mutant("an arena larger than its region is let pass" src/plan_bytes.cpp
+  [[if (arena_bytes(index) > size_bytes)]]
+  [[if (arena_bytes(index) > size_bytes + 1)]])
+mutant("offsets are as wide as the first byte that they need" src/plan_bytes_encode.cpp
+  [[while ((number >>= 8) != 0) ++width;]]
+  [[while ((number >>= 8) > 1) ++width;]])
+mutant("a placement behind its arena is written" src/plan_bytes_encode.cpp
+  [[placement.offset_bytes <= plan.arena_bytes(placement.region)]]
+  [[placement.offset_bytes <= plan.arena_bytes(placement.region) + 1]])
+mutant("marks of tensors do not count in a fingerprint" src/fingerprint.cpp
+  [[.add(tensor.keep ? 1 : 0)]]
+  [[.add(0)]])
+
 # ---- the run
 
 if(NOT CXX)

@@ -44,6 +44,9 @@ TEST(Status, AsksOfTheCallerWhatTheReasonCallsFor) {
   EXPECT_EQ(code_of(Reason::kCapacityExceeded), StatusCode::kLimitExceeded);
   EXPECT_EQ(code_of(Reason::kBufferTooSmall), StatusCode::kLimitExceeded);
   EXPECT_EQ(code_of(Reason::kUpstreamRefused), StatusCode::kOutOfMemory);
+  EXPECT_EQ(code_of(Reason::kPlanBytesDamaged), StatusCode::kUnsafePlan);
+  EXPECT_EQ(code_of(Reason::kPlanBytesVersion), StatusCode::kInvalidInput);
+  EXPECT_EQ(code_of(Reason::kPlanBytesForeign), StatusCode::kUnsafePlan);
   for (auto i = static_cast<std::uint8_t>(Reason::kPlanMismatch); i < kReasonCount; ++i) {
     EXPECT_EQ(code_of(static_cast<Reason>(i)), StatusCode::kUnsafePlan) << int{i};
   }

@@ -61,6 +61,10 @@ enum class Reason : std::uint8_t {
   kBufferTooSmall,    // a lent buffer is below what the plan needs
   kAddressSpace,      // bytes do not fit std::size_t on this machine
   kUpstreamRefused,   // the upstream returned no memory
+  // Plans as bytes.
+  kPlanBytesDamaged,  // what is there is not a plan, or not all of it, or altered
+  kPlanBytesVersion,  // a version of the format that this library does not read
+  kPlanBytesForeign,  // a plan for another graph or problem
   // Plans that fail their proof.
   kPlanMismatch,   // a plan lists other blocks, tensors or regions than what it is checked against
   kOutsideRegion,  // a placement ends beyond its region's arena
