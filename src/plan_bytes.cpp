@@ -66,8 +66,8 @@ Status PlanBytes::check_regions() const noexcept {
   for (std::uint32_t i = 0; i < region_count_; ++i) {
     const RegionIndex index(i);
     const std::byte* const region = region_bytes(index);
-    if (read_8(region + format::kRegionAlignmentAt) > 63 ||
-        read_8(region + format::kRegionUnitAt) > 63) {
+    const std::uint8_t alignment = read_8(region + format::kRegionAlignmentAt);
+    if ((alignment & ~format::kKeepsContents) > 63 || read_8(region + format::kRegionUnitAt) > 63) {
       return damaged().with(index);
     }
     const std::uint64_t size_bytes = layout(index).size_bytes;
@@ -112,7 +112,9 @@ RegionLayout PlanBytes::layout(RegionIndex index) const noexcept {
   const std::byte* const region = region_bytes(index);
   RegionLayout layout;
   layout.size_bytes = read_64(region + format::kRegionSizeAt);
-  layout.alignment_bytes = std::uint64_t{1} << read_8(region + format::kRegionAlignmentAt);
+  const std::uint8_t alignment = read_8(region + format::kRegionAlignmentAt);
+  layout.alignment_bytes = std::uint64_t{1} << (alignment & (format::kKeepsContents - 1));
+  layout.keeps_contents = (alignment & format::kKeepsContents) != 0;
   return layout;
 }
 

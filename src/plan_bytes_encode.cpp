@@ -112,7 +112,9 @@ void write_region(std::byte* bytes, const RegionPlan& region, const RegionLayout
   write_number(bytes + format::kRegionArenaAt, region.arena_bytes, 8);
   write_number(bytes + format::kRegionLowerBoundAt, region.lower_bound_bytes, 8);
   write_number(bytes + format::kRegionPeakStepAt, region.peak_step.value, 4);
-  write_number(bytes + format::kRegionAlignmentAt, trailing_zeros(layout.alignment_bytes), 1);
+  const std::uint32_t flag = layout.keeps_contents ? format::kKeepsContents : 0;
+  write_number(bytes + format::kRegionAlignmentAt, trailing_zeros(layout.alignment_bytes) | flag,
+               1);
   write_number(bytes + format::kRegionUnitAt, trailing_zeros(region.unit_bytes), 1);
 }
 

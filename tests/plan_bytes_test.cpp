@@ -46,7 +46,7 @@ test::PlanCopy tiny_plan() {
   plan.regions[0].unit_bytes = 64;
   plan.regions[0].peak_step = Step(3);
   plan.regions.emplace_back();
-  plan.layouts = {{208, 64}, {0, 1}};
+  plan.layouts = {{208, 64}, {0, 1, true}};
   plan.tensor_placements = {{kReusableRegion, 0}, Placement::none(), {kReusableRegion, 64}};
   return plan;
 }
@@ -63,10 +63,10 @@ constexpr std::uint8_t kTinyBytes[] = {
     0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00,  // persistent region: empty
     0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00,  //
     0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00,  //
-    0xFF, 0xFF, 0xFF, 0xFF, 0x00, 0x00,              // no peak step, alignment 1, unit 1
+    0xFF, 0xFF, 0xFF, 0xFF, 0x80, 0x00,              // no peak step, kept, alignment 1, unit 1
     0x00, 0x00, 0x00, 0x01,                          // blocks at 0 and 1 x 2^6
     0x00, 0x00, 0xFF, 0x00, 0x00, 0x01,              // tensors at 0, nowhere, 1 x 2^6
-    0x75, 0xBA, 0x2D, 0xE8,                          // CRC-32, computed by zlib
+    0x95, 0xD5, 0xEA, 0x88,                          // CRC-32, computed by zlib
 };
 
 Span<const std::byte> tiny_bytes() {

@@ -29,6 +29,7 @@ inline constexpr std::size_t kRegionArenaAt = 8;
 inline constexpr std::size_t kRegionLowerBoundAt = 16;
 inline constexpr std::size_t kRegionPeakStepAt = 24;
 inline constexpr std::size_t kRegionAlignmentAt = 28;
+inline constexpr std::uint8_t kKeepsContents = 128;  // added to the alignment's log2
 inline constexpr std::size_t kRegionUnitAt = 29;
 inline constexpr std::size_t kRegionBytes = 30;
 

@@ -73,6 +73,7 @@ inline void expect_same(const MemoryPlan& a, const MemoryPlan& b) {
     EXPECT_EQ(a.regions()[i].peak_step, b.regions()[i].peak_step);
     EXPECT_EQ(a.layouts()[i].size_bytes, b.layouts()[i].size_bytes);
     EXPECT_EQ(a.layouts()[i].alignment_bytes, b.layouts()[i].alignment_bytes);
+    EXPECT_EQ(a.layouts()[i].keeps_contents, b.layouts()[i].keeps_contents);
   }
   expect_same_placements(a.placements(), b.placements());
   expect_same_placements(a.tensor_placements(), b.tensor_placements());
@@ -87,6 +88,7 @@ inline void expect_same(const PlanBytes& bytes, const MemoryPlan& plan) {
     const RegionIndex index(i);
     EXPECT_EQ(bytes.layout(index).size_bytes, plan.layouts()[i].size_bytes);
     EXPECT_EQ(bytes.layout(index).alignment_bytes, plan.layouts()[i].alignment_bytes);
+    EXPECT_EQ(bytes.layout(index).keeps_contents, plan.layouts()[i].keeps_contents);
     EXPECT_EQ(bytes.region(index).arena_bytes, plan.arena_bytes(index));
     EXPECT_EQ(bytes.arena_bytes(index), plan.arena_bytes(index));
     EXPECT_EQ(bytes.lower_bound_bytes(index), plan.lower_bound_bytes(index));
