@@ -144,7 +144,7 @@ Status SimpleMemoryArena::reacquire(Fill fill) noexcept {
   return Status();
 }
 
-void SimpleMemoryArena::give_back(RegionMemory* memory) noexcept {
+void SimpleMemoryArena::give_back(RegionMemory* memory) const noexcept {
   if (!is_lent_ && memory->base != nullptr) {
     upstream_.deallocate(upstream_.user, memory->base, memory->capacity_bytes,
                          memory->alignment_bytes);
@@ -190,7 +190,7 @@ Status SimpleMemoryArena::provide(Span<const RegionLayout> layouts, Fill fill, G
 }
 
 // All that are missing, or none.
-Status SimpleMemoryArena::allocate_missing(RegionMemory* wanted, std::size_t count) noexcept {
+Status SimpleMemoryArena::allocate_missing(RegionMemory* wanted, std::size_t count) const noexcept {
   bool is_new[kMaxRegions] = {};
   for (std::size_t i = 0; i < count; ++i) {
     RegionMemory& memory = wanted[i];

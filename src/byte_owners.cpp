@@ -35,14 +35,16 @@ void ByteOwners::write_below(std::uint32_t node, Cells span, Cells cells,
     nodes_[node] = owner;
     return;
   }
+  const std::uint32_t left = 2 * node;
+  const std::uint32_t right = left + 1;
   if (nodes_[node] != kMixed) {
-    nodes_[2 * node] = nodes_[node];
-    nodes_[2 * node + 1] = nodes_[node];
+    nodes_[left] = nodes_[node];
+    nodes_[right] = nodes_[node];
   }
   const std::uint32_t middle = span.begin + (span.end - span.begin) / 2;
-  write_below(2 * node, {span.begin, middle}, cells, owner);
-  write_below(2 * node + 1, {middle, span.end}, cells, owner);
-  nodes_[node] = nodes_[2 * node] == nodes_[2 * node + 1] ? nodes_[2 * node] : kMixed;
+  write_below(left, {span.begin, middle}, cells, owner);
+  write_below(right, {middle, span.end}, cells, owner);
+  nodes_[node] = nodes_[left] == nodes_[right] ? nodes_[left] : kMixed;
 }
 
 bool ByteOwners::holds_below(std::uint32_t node, Cells span, Cells cells, std::uint32_t owner,

@@ -36,7 +36,8 @@ void LiveRangeIndex::set(BlockIndex block, std::uint32_t end) noexcept {
   ends_[node] = end;
   while (node > 1) {
     node /= 2;
-    const std::uint32_t latest = std::max(ends_[2 * node], ends_[2 * node + 1]);
+    const std::uint32_t left = 2 * node;
+    const std::uint32_t latest = std::max(ends_[left], ends_[left + 1]);
     if (ends_[node] == latest) return;
     ends_[node] = latest;
   }

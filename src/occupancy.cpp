@@ -43,7 +43,8 @@ bool Occupancy::reset(const PlanningProblem& problem) noexcept {
   const std::uint64_t width = std::max(kMinSlabWidth, mean / kSlabsPerMeanRange);
   if (!cut_into_slabs(static_cast<std::uint32_t>(width))) return false;
   const std::size_t slab_count = slab_begins_.size() - 1;
-  return lists_.reset(slab_count * kKinds) && cursors_.reserve(slab_count + 2 * kKinds);
+  return lists_.reset(slab_count * kKinds) &&
+         cursors_.reserve(slab_count + std::size_t{2} * kKinds);
 }
 
 // At most twice as many slabs as equal widths would give: each ends for its width or for its ends.

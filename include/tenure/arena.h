@@ -129,8 +129,8 @@ class SimpleMemoryArena {
                                Capacity capacity) noexcept;
   [[nodiscard]] bool suits(std::size_t index, const RegionMemory& wanted,
                            Capacity capacity) const noexcept;
-  [[nodiscard]] Status allocate_missing(RegionMemory* wanted, std::size_t count) noexcept;
-  void give_back(RegionMemory* memory) noexcept;
+  [[nodiscard]] Status allocate_missing(RegionMemory* wanted, std::size_t count) const noexcept;
+  void give_back(RegionMemory* memory) const noexcept;
   void adopt(const RegionMemory* wanted, std::size_t count, Fill fill) noexcept;
   void move_contents(const RegionMemory* wanted, std::size_t count) noexcept;
 

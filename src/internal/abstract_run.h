@@ -45,7 +45,7 @@ class AbstractRun {
   [[nodiscard]] Status place_outside_buffers() noexcept;
   void place_update(const Relation& update, StorageClasses* classes,
                     Array<std::uint32_t>* spaces) const noexcept;
-  [[nodiscard]] Status check_place(TensorIndex tensor) const noexcept;
+  [[nodiscard]] Status check_place(TensorIndex index) const noexcept;
   [[nodiscard]] Status check_required(const Relation& relation) const noexcept;
   [[nodiscard]] Status divide_into_cells() noexcept;
   [[nodiscard]] bool is_outside_buffer(TensorIndex tensor) const noexcept;

@@ -51,10 +51,10 @@ class OffsetLists {
  private:
   [[nodiscard]] bool start(std::uint32_t list, const Entry& entry) noexcept;
   [[nodiscard]] std::uint32_t chunk_before(std::uint32_t list, std::uint64_t begin) const noexcept;
-  [[nodiscard]] bool insert(std::uint32_t chunk, std::uint32_t position,
+  [[nodiscard]] bool insert(std::uint32_t index, std::uint32_t position,
                             const Entry& entry) noexcept;
-  [[nodiscard]] bool split(std::uint32_t chunk) noexcept;
-  void absorb_after(std::uint32_t chunk, std::uint32_t position) noexcept;
+  [[nodiscard]] bool split(std::uint32_t index) noexcept;
+  void absorb_after(std::uint32_t index, std::uint32_t position) noexcept;
   [[nodiscard]] bool take_chunk(std::uint32_t* index) noexcept;
   static void summarize(Chunk* chunk) noexcept;
 
