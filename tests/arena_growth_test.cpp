@@ -212,7 +212,8 @@ TEST(ArenaGrowth, StateKeepsItsOffsetAndBytesWhenAnInputIsResized) {
   for (const TensorIndex state : states) {
     EXPECT_EQ(small_plan->tensor_placement(state), large_plan->tensor_placement(state));
     std::memset(arena.address(small_plan->tensor_placement(state)),
-                40 + static_cast<int>(state.value), small.tensor(state).size_bytes);
+                40 + static_cast<int>(state.value),
+                static_cast<std::size_t>(small.tensor(state).size_bytes));
   }
   ASSERT_TRUE(arena.commit(large_plan->layouts(), Fill::with(0xFF)).ok());
   for (const TensorIndex state : states) {
