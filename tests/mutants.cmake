@@ -283,8 +283,8 @@ mutant("offset 0 of a region that does not exist is let pass" src/plan_bytes.cpp
   [[region < region_count_ || region == format::kNoRegion;]]
   [[region <= region_count_ || region == format::kNoRegion;]])
 mutant("an alignment of 2^64 is let pass" src/plan_bytes.cpp
-  [[if (read_8(region + format::kRegionAlignmentAt) > 63 ||]]
-  [[if (read_8(region + format::kRegionAlignmentAt) > 64 ||]])
+  [[if ((alignment & ~format::kKeepsContents) > 63 ||]]
+  [[if ((alignment & ~format::kKeepsContents) > 64 ||]])
 mutant("an arena larger than its region is let pass" src/plan_bytes.cpp
   [[if (arena_bytes(index) > size_bytes)]]
   [[if (arena_bytes(index) > size_bytes + 1)]])
