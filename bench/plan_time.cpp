@@ -98,6 +98,12 @@ void add_all() {
   for (const std::uint32_t count : {1'000U, 10'000U, 100'000U}) {
     add_both("long/" + std::to_string(count), long_blocks(count));
   }
+  // Every block lives to the end, as caches that only grow do.
+  for (const std::uint32_t count : {1'000U, 10'000U}) {
+    std::vector<Block> blocks = short_blocks(count);
+    for (Block& block : blocks) block.live_range.last_use = Step(count);
+    add_both("ending_together/" + std::to_string(count), blocks);
+  }
   for (const LifetimeFile& file : read_lifetimes("large", 1)) {
     add_both("large/" + file.name, file.csv.blocks);
   }

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "internal/radix_sort.h"
+
 namespace tenure::internal {
 
 bool LiveRangeIndex::reset(Span<const Block> blocks) noexcept {
@@ -19,11 +21,10 @@ bool LiveRangeIndex::reset(Span<const Block> blocks) noexcept {
     return false;
   }
   for (std::size_t i = 0; i < count; ++i) order_[i] = static_cast<std::uint32_t>(i);
-  std::sort(order_.begin(), order_.end(), [&](std::uint32_t a, std::uint32_t b) {
-    const Step first_a = blocks[a].live_range.first_use;
-    const Step first_b = blocks[b].live_range.first_use;
-    return first_a != first_b ? first_a < first_b : a < b;
-  });
+  const auto first_use = [&](std::uint32_t block) {
+    return std::uint64_t{blocks[block].live_range.first_use.value};
+  };
+  if (!radix_sort(&order_, &slots_, first_use) || !slots_.resize(count)) return false;
   for (std::size_t slot = 0; slot < count; ++slot) {
     slots_[order_[slot]] = static_cast<std::uint32_t>(slot);
     first_uses_[slot] = blocks[order_[slot]].live_range.first_use.value;

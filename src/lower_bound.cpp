@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "internal/block_conflicts.h"
+#include "internal/radix_sort.h"
 #include "tenure/array.h"
 #include "tenure/problem.h"
 
@@ -139,9 +140,12 @@ class BoundSweep {
   }
 
   Status sweep() noexcept {
-    const auto by_step = [](const Change& a, const Change& b) { return a.step < b.step; };
-    std::sort(more_.begin(), more_.end(), by_step);
-    std::sort(less_.begin(), less_.end(), by_step);
+    const auto step_of = [](const Change& change) { return std::uint64_t{change.step}; };
+    Array<Change> scratch(upstream_);
+    if (!internal::radix_sort(&more_, &scratch, step_of) ||
+        !internal::radix_sort(&less_, &scratch, step_of)) {
+      return Status(Reason::kUpstreamRefused);
+    }
     WideSum live;
     std::size_t ended = 0;
     for (std::size_t i = 0; i < more_.size();) {

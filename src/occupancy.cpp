@@ -4,19 +4,24 @@
 
 #include <algorithm>
 
+#include "internal/radix_sort.h"
 #include "tenure/align.h"
 
 namespace tenure::internal {
 namespace {
 
-// A block touches about as many slabs as a mean live range is wider than one.
-constexpr std::uint64_t kMinSlabWidth = 64;
-constexpr std::uint64_t kSlabsPerMeanRange = 4;
+// So few blocks make one slab.
+constexpr std::uint64_t kMaxBlocksInOneSlab = 256;
+constexpr std::uint64_t kMinSlabWidth = 32;
+// Unions pay when a mean live range takes this part of all time.
+constexpr std::uint64_t kMeanRangesWithUnions = 8;
+constexpr std::uint64_t kUnionSlabsPerMeanRange = 2;
 
 }  // namespace
 
 Occupancy::Occupancy(Upstream upstream) noexcept
-    : times_(upstream),
+    : upstream_(upstream),
+      times_(upstream),
       by_rank_(upstream),
       slab_of_(upstream),
       slab_begins_(upstream),
@@ -40,14 +45,21 @@ bool Occupancy::reset(const PlanningProblem& problem) noexcept {
   std::uint64_t total = 0;
   for (const Times& times : times_) total += times.last - times.first + 1;
   const std::uint64_t mean = count == 0 ? 1 : total / count;
-  const std::uint64_t width = std::max(kMinSlabWidth, mean / kSlabsPerMeanRange);
+  const bool is_one_slab = count <= kMaxBlocksInOneSlab;
+  has_unions_ = !is_one_slab && !has_allowed_ && mean > count / kMeanRangesWithUnions;
+  if (has_unions_) share_first_ranks();
+  // A block touches few slabs, so that all lists together have few entries a block.
+  const std::uint64_t width = is_one_slab   ? std::max<std::uint64_t>(count, 1)
+                              : has_unions_ ? mean / kUnionSlabsPerMeanRange
+                                            : std::max(kMinSlabWidth, mean);
   if (!cut_into_slabs(static_cast<std::uint32_t>(width))) return false;
   const std::size_t slab_count = slab_begins_.size() - 1;
-  return lists_.reset(slab_count * kKinds) &&
+  return lists_.reset(has_unions_ ? slab_count * kKinds : slab_count) &&
          cursors_.reserve(slab_count + std::size_t{2} * kKinds);
 }
 
-// At most twice as many slabs as equal widths would give: each ends for its width or for its ends.
+// With unions, at most twice as many slabs as equal widths would give: each ends for its width or
+// for its ends.
 bool Occupancy::cut_into_slabs(std::uint32_t width) noexcept {
   const auto count = static_cast<std::uint32_t>(times_.size());
   slab_begins_.clear();
@@ -63,7 +75,7 @@ bool Occupancy::cut_into_slabs(std::uint32_t width) noexcept {
     }
     ends += slab_of_[rank];
     slab_of_[rank] = static_cast<std::uint32_t>(slab_begins_.size() - 1);
-    starts = ends >= width || rank - slab_begins_.back() + 1 >= width;
+    starts = (has_unions_ && ends >= width) || rank - slab_begins_.back() + 1 >= width;
   }
   return slab_begins_.push_back(count);
 }
@@ -80,21 +92,44 @@ bool Occupancy::rank_blocks() noexcept {
   const Span<const Block> blocks = problem_->blocks;
   const auto count = static_cast<std::uint32_t>(blocks.size());
   if (!times_.resize(count) || !by_rank_.resize(count)) return false;
-  for (std::uint32_t i = 0; i < count; ++i) by_rank_[i] = i;
-  std::sort(by_rank_.begin(), by_rank_.end(), [&](std::uint32_t a, std::uint32_t b) {
-    const Step first_a = blocks[a].live_range.first_use;
-    const Step first_b = blocks[b].live_range.first_use;
-    return first_a != first_b ? first_a < first_b : a < b;
-  });
+  // The first use above, the index below: sorted so, a key's place is its block's rank.
+  Array<std::uint64_t> keys(upstream_);
+  Array<std::uint64_t> scratch(upstream_);
+  if (!keys.resize(count)) return false;
+  for (std::uint32_t i = 0; i < count; ++i) {
+    keys[i] = std::uint64_t{blocks[i].live_range.first_use.value} << 32 | i;
+  }
+  if (!radix_sort(&keys, &scratch, [](std::uint64_t key) { return key >> 32; })) return false;
   for (std::uint32_t rank = 0; rank < count; ++rank) {
-    const Step last_use = blocks[by_rank_[rank]].live_range.last_use;
-    const std::uint32_t* after = std::upper_bound(
-        by_rank_.begin() + rank, by_rank_.end(), last_use,
-        [&](Step step, std::uint32_t block) { return step < blocks[block].live_range.first_use; });
-    const auto last = static_cast<std::uint32_t>(after - by_rank_.begin() - 1);
-    times_[by_rank_[rank]] = {rank, last};
+    const auto block = static_cast<std::uint32_t>(keys[rank]);
+    const std::uint64_t last_key =
+        std::uint64_t{blocks[block].live_range.last_use.value} << 32 | UINT32_MAX;
+    // Most live ranges are short, so the end is sought in strides that double.
+    const std::uint64_t* low = keys.begin() + rank;
+    std::ptrdiff_t stride = 1;
+    while (stride < keys.end() - low && low[stride] <= last_key) {
+      low += stride;
+      stride *= 2;
+    }
+    const std::uint64_t* after =
+        std::upper_bound(low, low + std::min(stride, keys.end() - low), last_key);
+    by_rank_[rank] = block;
+    times_[block] = {rank, static_cast<std::uint32_t>(after - keys.begin() - 1)};
   }
   return true;
+}
+
+// Blocks that begin at the same step all begin at the first one's rank: so they live all through a
+// slab that begins there.
+void Occupancy::share_first_ranks() noexcept {
+  for (std::size_t rank = 1; rank < by_rank_.size(); ++rank) {
+    const std::uint32_t before = by_rank_[rank - 1];
+    const std::uint32_t block = by_rank_[rank];
+    const Span<const Block> blocks = problem_->blocks;
+    if (blocks[before].live_range.first_use == blocks[block].live_range.first_use) {
+      times_[block].first = times_[before].first;
+    }
+  }
 }
 
 bool Occupancy::insert(std::uint32_t block, std::uint64_t offset_bytes) noexcept {
@@ -103,50 +138,67 @@ bool Occupancy::insert(std::uint32_t block, std::uint64_t offset_bytes) noexcept
   if (!placed_at_.empty()) placed_at_[block] = offset_bytes;
   const Times times = times_[block];
   const Entry entry{offset_bytes, offset_bytes + size, times};
-  const Slabs slabs = slabs_of(times);
+  if (has_unions_) return insert_with_unions(entry);
+  for (std::uint32_t slab = slab_of_[times.first]; slab <= slab_of_[times.last]; ++slab) {
+    if (!lists_.add(slab, entry)) return false;
+  }
+  return true;
+}
+
+bool Occupancy::insert_with_unions(const Entry& entry) noexcept {
+  const Slabs slabs = slabs_of(entry.times);
+  const Kind partly = slabs.first == slabs.last ? Kind::kInside : Kind::kEnds;
   for (std::uint32_t slab = slabs.first; slab <= slabs.last; ++slab) {
-    if (!insert_union(list(slab, Kind::kTouching), entry)) return false;
     const bool is_covered = slabs.covered_begin <= slab && slab < slabs.covered_end;
-    const Kind partly = slabs.first == slabs.last ? Kind::kInside : Kind::kEnds;
-    const bool inserted = is_covered ? insert_union(list(slab, Kind::kThrough), entry)
-                                     : lists_.add(list(slab, partly), entry);
+    const bool inserted =
+        lists_.merge(list(slab, Kind::kTouching), entry.begin, entry.end) &&
+        (is_covered ? lists_.merge(list(slab, Kind::kThrough), entry.begin, entry.end)
+                    : lists_.add(list(slab, partly), entry));
     if (!inserted) return false;
   }
   return true;
 }
 
-bool Occupancy::insert_union(std::uint32_t list, const Entry& entry) noexcept {
-  return has_allowed_ ? lists_.add(list, entry) : lists_.merge(list, entry.begin, entry.end);
-}
-
-void Occupancy::add_cursor(std::uint32_t slab, Kind kind) noexcept {
-  const std::uint32_t head = lists_.head(list(slab, kind));
+void Occupancy::add_cursor(std::uint32_t list, bool is_union) noexcept {
+  const std::uint32_t head = lists_.head(list);
   if (head == OffsetLists::kNoChunk) return;
-  const bool is_union = !has_allowed_ && (kind == Kind::kThrough || kind == Kind::kTouching);
   const bool added = cursors_.push_back({head, 0, is_union});
   TENURE_ASSERT(added);  // reserved for all lists that a search can need
   static_cast<void>(added);
 }
 
-// Unions come first: they raise the offset fastest.
 bool Occupancy::begin_search(std::uint32_t block) noexcept {
   const Block& wanted = problem_->blocks[block];
-  search_ = {times_[block], block, wanted.size_bytes, wanted.alignment_bytes - 1};
+  const Times times = times_[block];
+  search_ = {times, block, wanted.size_bytes, wanted.alignment_bytes - 1};
   cursors_.clear();
   conflict_entries_.clear();
   next_conflict_ = 0;
-  const Slabs slabs = slabs_of(search_.times);
+  if (has_unions_) {
+    add_cursors_with_unions(times);
+  } else {
+    for (std::uint32_t slab = slab_of_[times.first]; slab <= slab_of_[times.last]; ++slab) {
+      add_cursor(slab, false);
+    }
+  }
+  return placed_at_.empty() || gather_conflicts(block);
+}
+
+// Unions come first: they raise the offset fastest.
+void Occupancy::add_cursors_with_unions(Times times) noexcept {
+  const Slabs slabs = slabs_of(times);
   for (std::uint32_t slab = slabs.covered_begin; slab < slabs.covered_end; ++slab) {
-    add_cursor(slab, Kind::kTouching);
+    add_cursor(list(slab, Kind::kTouching), true);
   }
   for (const std::uint32_t slab : {slabs.first, slabs.last}) {
     const bool is_covered = slabs.covered_begin <= slab && slab < slabs.covered_end;
     if (!is_covered) {
-      for (const Kind kind : {Kind::kThrough, Kind::kEnds, Kind::kInside}) add_cursor(slab, kind);
+      add_cursor(list(slab, Kind::kThrough), true);
+      add_cursor(list(slab, Kind::kEnds), false);
+      add_cursor(list(slab, Kind::kInside), false);
     }
     if (slabs.first == slabs.last) break;
   }
-  return placed_at_.empty() || gather_conflicts(block);
 }
 
 bool Occupancy::gather_conflicts(std::uint32_t block) noexcept {

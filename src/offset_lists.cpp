@@ -11,7 +11,7 @@ bool OffsetLists::reset(std::size_t list_count) noexcept {
   heads_.clear();
   chunks_.clear();
   free_chunk_ = kNoChunk;
-  return heads_.resize(list_count, kNoChunk);
+  return heads_.resize(list_count, kNoChunk) && chunks_.reserve(list_count);
 }
 
 bool OffsetLists::add(std::uint32_t list, const Entry& entry) noexcept {
@@ -152,7 +152,7 @@ bool OffsetLists::take_chunk(std::uint32_t* index) noexcept {
     return true;
   }
   *index = static_cast<std::uint32_t>(chunks_.size());
-  return chunks_.push_back(Chunk{});
+  return chunks_.push_uninitialized() != nullptr;
 }
 
 void OffsetLists::summarize(Chunk* chunk) noexcept {

@@ -27,16 +27,21 @@ Key area_of(const Block& block) noexcept {
   return {high + (low >> 32), low & UINT32_MAX, 0};
 }
 
+// The live range as the ties of all orders want it: the earlier first, then the shorter.
+std::uint64_t early(LiveRange range) noexcept {
+  return ~(std::uint64_t{range.first_use.value} << 32 | range.last_use.value);
+}
+
 Key key_of(const Block& block, PlacementOrder order, const WidestStep::Width& width) noexcept {
   switch (order) {
     case PlacementOrder::kSize:
-      return {block.size_bytes, 0, 0};
+      return {block.size_bytes, early(block.live_range), 0};
     case PlacementOrder::kLength:
-      return {length_of(block.live_range), 0, 0};
+      return {length_of(block.live_range), block.size_bytes, 0};
     case PlacementOrder::kArea:
       return area_of(block);
     case PlacementOrder::kFirstUse:
-      return {UINT64_MAX - block.live_range.first_use.value, 0, 0};
+      return {UINT64_MAX - block.live_range.first_use.value, block.size_bytes, 0};
     case PlacementOrder::kBreadth:
       return {width.live_bytes, UINT64_MAX - width.step.value, 0};
     case PlacementOrder::kSection:

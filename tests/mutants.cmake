@@ -59,11 +59,14 @@ mutant("conflicts are counted though the two may overlap" src/lower_bound.cpp
 # ---- placement
 
 mutant("smallest first" src/placement_order.cpp
-  [[return {block.size_bytes, 0, 0};]]
-  [[return {UINT64_MAX - block.size_bytes, 0, 0};]])
+  [[return {block.size_bytes, early(block.live_range), 0};]]
+  [[return {UINT64_MAX - block.size_bytes, early(block.live_range), 0};]])
 mutant("the last use counts before the first" src/placement_order.cpp
-  [[if (range_a.first_use != range_b.first_use)]]
-  [[if (range_a.last_use == range_b.last_use)]])
+  [[return ~(std::uint64_t{range.first_use.value} << 32 | range.last_use.value);]]
+  [[return ~(std::uint64_t{range.last_use.value} << 32 | range.first_use.value);]])
+mutant("a tie at the first use is not broken by the last" src/placement_order.cpp
+  [[if (range_a.last_use != range_b.last_use) return range_a.last_use < range_b.last_use;]]
+  [[]])
 mutant("ties end at the larger alignment" src/placement_order.cpp
   [[return a.alignment_bytes < b.alignment_bytes;]]
   [[return a.alignment_bytes > b.alignment_bytes;]])
@@ -86,8 +89,16 @@ mutant("conflicts beyond live ranges are no obstacles" src/occupancy.cpp
   [[if (entry.end > offset) offset = search_.align(entry.end);]]
   [[]])
 mutant("blocks that pass through a slab are forgotten" src/occupancy.cpp
-  [[is_covered ? insert_union(list(slab, Kind::kThrough), entry)]]
+  [[is_covered ? lists_.merge(list(slab, Kind::kThrough), entry.begin, entry.end)]]
   [[is_covered ? true]])
+mutant("a block is listed only where it begins" src/occupancy.cpp
+  [[slab <= slab_of_[times.last]; ++slab) {
+    if (!lists_.add]]
+  [[slab <= slab_of_[times.first]; ++slab) {
+    if (!lists_.add]])
+mutant("every second byte of a key is not sorted by" src/internal/radix_sort.h
+  [[shift += 8]]
+  [[shift += 16]])
 mutant("the search ends after one round over the lists" src/occupancy.cpp
   [[unasked = offset == before ? unasked - 1 : count;]]
   [[--unasked;]])

@@ -182,10 +182,12 @@ TEST(Strategies, PlaceAroundFixedBlocksConflictsAndOverlaps) {
 
 TEST(Strategies, PlaceHundredsOfBlocks) {
   ProblemShape large;
-  large.max_blocks = 250;
+  large.max_blocks = 600;
   large.max_steps = 150;
   large.fixed_range_bytes = 20'000;
-  expect_plain_offsets(large, 4);
+  expect_plain_offsets(large, 2);
+  large.max_length = 20;
+  expect_plain_offsets(large, 2);
 }
 
 // Two gaps between fixed blocks, the larger one below: first fit takes it, best fit the other.

@@ -95,6 +95,12 @@ class Array {
     return true;
   }
 
+  // One more element at the end, with any bytes in it. Null when refused.
+  [[nodiscard]] T* push_uninitialized() noexcept {
+    if (count_ == capacity_ && !grow_for(1)) return nullptr;
+    return new (data_ + count_++) T;
+  }
+
   // `values` may lie inside this array.
   [[nodiscard]] bool append(Span<const T> values) noexcept {
     if (values.empty()) return true;

@@ -5,16 +5,17 @@
 // answers "the lowest gap that is free over this block's whole live range" without visiting every
 // placed block.
 //
-//   offset |    :  -- :     :          Time is cut into slabs. Each slab keeps the bytes of blocks
-//          | ---:-----:--   :          that live all through it and the bytes of all that touch it,
-//          |    :     : ----:--        both as unions, and one by one the blocks that begin or end
-//          +----:-----:-----:-> time   in it.
+//   offset |    :  -- :     :          Time is cut into slabs. Where live ranges are short, a slab
+//          | ---:-----:--   :          has one list of all blocks that touch it. Where they are
+//          |    :     : ----:--        long, it keeps the bytes of blocks that live all through it
+//          +----:-----:-----:-> time   and the bytes of all that touch it, both as unions, and one
+//                                      by one the blocks that begin or end in it.
 //
-// A live range needs the first kind and the third where it begins and ends, and the second between:
-// first fit packs tightly, so the unions are short.
+// A long live range needs the first kind and the third where it begins and ends, and the second
+// between: first fit packs tightly, so the unions are short.
 //
-// Slabs are about equally many ranks wide, but end early where many blocks end, so that those live
-// all through them.
+// Slabs are about equally many ranks wide, but those with unions end early where many blocks end,
+// so that these live all through them.
 //
 // Time is counted in blocks: a block's own rank in the order of first use, and the rank of the last
 // block that begins within its live range. So slabs are narrow where blocks are many, whatever the
@@ -53,7 +54,7 @@ class Occupancy {
   using Times = OffsetLists::Times;
   using Entry = OffsetLists::Entry;
 
-  // The lists of one slab.
+  // The lists of one slab with unions; without, there is one list.
   enum class Kind : std::uint8_t {
     kThrough,   // blocks that begin before it and end after it: a union
     kTouching,  // all that live somewhere in it: a union
@@ -84,6 +85,7 @@ class Occupancy {
   };
 
   [[nodiscard]] bool rank_blocks() noexcept;
+  void share_first_ranks() noexcept;
   [[nodiscard]] bool cut_into_slabs(std::uint32_t width) noexcept;
   // The slabs that a range of ranks touches, and those that it covers (none when begin > end).
   struct Slabs {
@@ -93,11 +95,12 @@ class Occupancy {
     std::uint32_t covered_end;
   };
   [[nodiscard]] Slabs slabs_of(Times times) const noexcept;
-  [[nodiscard]] std::uint32_t list(std::uint32_t slab, Kind kind) const noexcept {
+  [[nodiscard]] static std::uint32_t list(std::uint32_t slab, Kind kind) noexcept {
     return slab * kKinds + static_cast<std::uint32_t>(kind);
   }
-  [[nodiscard]] bool insert_union(std::uint32_t list, const Entry& entry) noexcept;
-  void add_cursor(std::uint32_t slab, Kind kind) noexcept;
+  [[nodiscard]] bool insert_with_unions(const Entry& entry) noexcept;
+  void add_cursors_with_unions(Times times) noexcept;
+  void add_cursor(std::uint32_t list, bool is_union) noexcept;
   [[nodiscard]] bool gather_conflicts(std::uint32_t block) noexcept;
   template <bool kHasAllowed>
   [[nodiscard]] std::uint64_t settle(Cursor* cursor, std::uint64_t offset) const noexcept;
@@ -105,6 +108,7 @@ class Occupancy {
   [[nodiscard]] std::uint64_t settle_conflicts(std::uint64_t offset) noexcept;
   [[nodiscard]] bool may_overlap(const Entry& entry) const noexcept;
 
+  Upstream upstream_;
   const PlanningProblem* problem_ = nullptr;
   Array<Times> times_;                // by block
   Array<std::uint32_t> by_rank_;      // rank to block
@@ -113,8 +117,8 @@ class Occupancy {
   OffsetLists lists_;
   PairLists conflicts_;
   PairLists may_overlap_;
-  bool has_allowed_ =
-      false;  // some blocks may overlap: unions would forget which, so none are made
+  bool has_allowed_ = false;  // some blocks may overlap
+  bool has_unions_ = false;   // never when some may overlap: a union forgets which blocks it holds
   Array<std::uint64_t>
       placed_at_;  // by block, only when there are conflicts; UINT64_MAX: not placed
 

@@ -13,7 +13,7 @@ namespace tenure::internal {
 
 class OffsetLists {
  public:
-  static constexpr std::uint32_t kChunkEntries = 30;
+  static constexpr std::uint32_t kChunkEntries = 94;
   static constexpr std::uint32_t kNoChunk = UINT32_MAX;
 
   // When a range is taken, in ranks of first use (see Occupancy); of no meaning in merged lists.
