@@ -14,6 +14,7 @@
 #include "internal/placement.h"
 #include "lifetime_files.h"
 #include "tenure/io/tflite.h"
+#include "tenure/online_layout.h"
 #include "tenure/planner.h"
 #include "tenure/verify.h"
 #include "workload.h"
@@ -75,6 +76,28 @@ void add_both(const std::string& name, const std::vector<Block>& blocks) {
   }
 }
 
+// One block given back and another one asked for, while so many are live: without a plan.
+void allocate_online(benchmark::State& state, std::uint32_t live_count) {
+  const std::vector<Block> blocks = short_blocks(live_count * 2);
+  OnlineLayout layout;
+  std::vector<OnlineBlock> live(live_count);
+  std::size_t next = 0;
+  const auto allocate = [&] {
+    next = (next + 1) % blocks.size();
+    return layout.allocate(blocks[next].size_bytes);
+  };
+  for (OnlineBlock& block : live) block = *allocate();
+  std::size_t victim = 0;
+  for (auto _ : state) {
+    victim = (victim + 7919) % live.size();
+    static_cast<void>(layout.deallocate(live[victim]));
+    const Result<OnlineBlock> block = allocate();
+    if (!block.ok()) state.SkipWithError(text_of(block.status().reason()));
+    live[victim] = *block;
+  }
+  state.counters["high_water_mark"] = static_cast<double>(layout.high_water_mark_bytes());
+}
+
 void add_models() {
   const char* data = std::getenv("TENURE_DATA_DIR");
   if (data == nullptr) return;
@@ -103,6 +126,10 @@ void add_all() {
     std::vector<Block> blocks = short_blocks(count);
     for (Block& block : blocks) block.live_range.last_use = Step(count);
     add_both("ending_together/" + std::to_string(count), blocks);
+  }
+  for (const std::uint32_t count : {100U, 1'000U, 10'000U}) {
+    benchmark::RegisterBenchmark(("online/" + std::to_string(count)).c_str(),
+                                 [count](auto& state) { allocate_online(state, count); });
   }
   for (const LifetimeFile& file : read_lifetimes("large", 1)) {
     add_both("large/" + file.name, file.csv.blocks);

@@ -74,6 +74,18 @@ ReasonEntry entry_of(Reason reason) noexcept {
       return {Code::kOverflow, "the bytes needed do not fit this machine's address space"};
     case Reason::kUpstreamRefused:
       return {Code::kOutOfMemory, "memory was refused"};
+    case Reason::kNotAllocated:
+      return {Code::kInvalidInput, "a block is given back that is not allocated"};
+    case Reason::kNotOutside:
+      return {Code::kInvalidInput, "the tensor's memory is not the application's to bring"};
+    case Reason::kBufferMisaligned:
+      return {Code::kInvalidInput, "the buffer is not aligned as the tensor needs it"};
+    case Reason::kBuffersOverlap:
+      return {Code::kInvalidInput, "the buffer shares bytes with other memory"};
+    case Reason::kNotBound:
+      return {Code::kInvalidInput, "a tensor's memory has not been brought"};
+    case Reason::kArenaInUse:
+      return {Code::kInvalidInput, "another model uses the shared arena"};
     case Reason::kPlanBytesDamaged:
       return {Code::kUnsafePlan, "the bytes are not those of a plan, or are damaged"};
     case Reason::kPlanBytesVersion:
@@ -167,6 +179,7 @@ void describe(const Status& status, NameSource names, TextSink sink) noexcept {
   if (status.available_bytes != 0 || status.code() == StatusCode::kLimitExceeded) {
     writer.bytes("available", status.available_bytes);
   }
+  if (status.alignment_bytes != 0) writer.bytes("alignment", status.alignment_bytes);
 }
 
 }  // namespace tenure

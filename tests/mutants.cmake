@@ -308,6 +308,24 @@ mutant("a placement behind its arena is written" src/plan_bytes_encode.cpp
 mutant("marks of tensors do not count in a fingerprint" src/fingerprint.cpp
   [[.add(tensor.keep ? 1 : 0)]]
   [[.add(0)]])
+mutant("a gap is taken as one byte larger than it is" src/online_layout.cpp
+  [[size <= node.offset - begin) return root;]]
+  [[size <= node.offset - begin + 1) return root;]])
+mutant("what is given back does not widen the gap" src/online_layout.cpp
+  [[  const Split rest = split(from.above, offset + 1);
+  root_ = from.below;
+  set_first_gap(rest.above, end());]]
+  [[  const Split rest = split(from.above, offset + 1);
+  root_ = from.below;]])
+mutant("a block is given back twice" src/online_layout.cpp
+  [[|| nodes_[node].next_dead != node]]
+  [[]])
+mutant("the largest gap of a subtree is that of its root" src/online_layout.cpp
+  [[if (child != kNoNode) root.max_gap]]
+  [[if (child == node) root.max_gap]])
+mutant("the tail is no part of the capacity" src/online_layout.cpp
+  [[capacity_ - std::min(capacity_, tail_padding_)]]
+  [[capacity_]])
 
 # ---- the run
 

@@ -61,6 +61,12 @@ enum class Reason : std::uint8_t {
   kBufferTooSmall,    // a lent buffer is below what the plan needs
   kAddressSpace,      // bytes do not fit std::size_t on this machine
   kUpstreamRefused,   // the upstream returned no memory
+  kNotAllocated,      // a block that is given back is not allocated
+  kNotOutside,        // memory is brought for a tensor that the plan places, or that is read-only
+  kBufferMisaligned,  // brought memory does not begin at the alignment that is needed
+  kBuffersOverlap,    // brought memory shares bytes with other memory
+  kNotBound,          // a tensor's memory has not been brought
+  kArenaInUse,        // another model uses the shared arena
   // Plans as bytes.
   kPlanBytesDamaged,  // what is there is not a plan, or not all of it, or altered
   kPlanBytesVersion,  // a version of the format that this library does not read
@@ -102,6 +108,7 @@ class [[nodiscard]] Status {
   Step step;
   std::uint64_t needed_bytes = 0;
   std::uint64_t available_bytes = 0;
+  std::uint64_t alignment_bytes = 0;
 
   Status& with(TensorIndex culprit) noexcept { return tensor = culprit, *this; }
   Status& with(TensorIndex culprit, TensorIndex other) noexcept {
@@ -116,6 +123,7 @@ class [[nodiscard]] Status {
   Status& with(Step culprit) noexcept { return step = culprit, *this; }
   Status& needed(std::uint64_t bytes) noexcept { return needed_bytes = bytes, *this; }
   Status& available(std::uint64_t bytes) noexcept { return available_bytes = bytes, *this; }
+  Status& aligned(std::uint64_t bytes) noexcept { return alignment_bytes = bytes, *this; }
 
  private:
   Reason reason_ = Reason::kNone;
