@@ -59,6 +59,7 @@ LifetimeAnalysis::LifetimeAnalysis(const TensorGraph& graph, std::uint64_t defau
       class_blocks_(upstream) {
   result_.live_ranges_ = Array<LiveRange>(upstream);
   result_.places_ = Array<StoragePlace>(upstream);
+  result_.outside_ = Array<OutsideStorage>(upstream);
   result_.blocks_ = Array<Block>(upstream);
   result_.first_tensors_ = Array<TensorIndex>(upstream);
   result_.live_bytes_ = Array<std::uint64_t>(upstream);
@@ -76,7 +77,7 @@ Result<Lifetimes> LifetimeAnalysis::run() noexcept {
   if (Status status = join_required(); !status.ok()) return status;
   if (Status status = collect_infos(); !status.ok()) return status;
   if (Status status = join_permitted(); !status.ok()) return status;
-  if (Status status = number_blocks(); !status.ok()) return status;
+  if (Status status = number_storage(); !status.ok()) return status;
   if (Status status = sum_live_bytes(result_.blocks_); !status.ok()) return status;
   for (std::uint32_t step = 0; step <= last_step_; ++step) {
     if (result_.live_bytes_[step] > result_.lower_bound_bytes_) {
@@ -224,24 +225,45 @@ Block LifetimeAnalysis::block_of(TensorIndex root) const noexcept {
   return block;
 }
 
-Status LifetimeAnalysis::number_blocks() noexcept {
-  Array<BlockIndex> numbers(upstream_);
+OutsideStorage LifetimeAnalysis::outside_of(TensorIndex root, TensorIndex first) const noexcept {
+  const ClassInfo& info = infos_[root.value];
+  const std::uint64_t size =
+      std::max(classes_.extent(root).size_bytes(), graph_.tensor(root).size_bytes);
+  return {first, size, info.alignment_bytes, info.is_read_only};
+}
+
+// Blocks in the order of their first tensors, outside storage in that of its constants and external
+// tensors.
+Status LifetimeAnalysis::number_storage() noexcept {
+  Array<StoragePlace> numbers(upstream_);
   if (!numbers.resize(graph_.tensor_count())) return Status(Reason::kUpstreamRefused);
   for (std::uint32_t i = 0; i < graph_.tensor_count(); ++i) {
     const TensorIndex index(i);
-    const StorageClasses::Member member = classes_.find(index);
-    const bool is_unused = result_.live_ranges_[i].first_use.is_none();
-    if (is_unused || !infos_[member.root.value].is_placed()) continue;
-    BlockIndex& number = numbers[member.root.value];
-    if (number.is_none()) {
-      number = BlockIndex(static_cast<std::uint32_t>(result_.blocks_.size()));
-      if (!result_.blocks_.push_back(block_of(member.root)) ||
-          !result_.first_tensors_.push_back(index)) {
+    const TensorIndex root = classes_.find(index).root;
+    const ClassInfo& own = infos_[root.value];
+    const TensorKind kind = graph_.tensor(index).kind;
+    const bool is_outside = kind == TensorKind::kConstant || kind == TensorKind::kExternal;
+    const bool is_used = !result_.live_ranges_[i].first_use.is_none();
+    StoragePlace& number = numbers[root.value];
+    if (is_outside && number.outside.is_none()) {
+      number.outside = OutsideIndex(static_cast<std::uint32_t>(result_.outside_.size()));
+      if (!result_.outside_.push_back(outside_of(root, index))) {
+        return Status(Reason::kUpstreamRefused);
+      }
+    } else if (is_used && own.is_placed() && number.block.is_none()) {
+      number.block = BlockIndex(static_cast<std::uint32_t>(result_.blocks_.size()));
+      if (!result_.blocks_.push_back(block_of(root)) || !result_.first_tensors_.push_back(index)) {
         return Status(Reason::kUpstreamRefused);
       }
     }
+  }
+  for (std::uint32_t i = 0; i < graph_.tensor_count(); ++i) {
+    const StorageClasses::Member member = classes_.find(TensorIndex(i));
+    StoragePlace place = numbers[member.root.value];
     const std::int64_t begin = classes_.extent(member.root).begin;
-    result_.places_[i] = {number, static_cast<std::uint64_t>(member.offset - begin)};
+    place.offset_bytes = static_cast<std::uint64_t>(member.offset - begin);
+    const bool is_used = !result_.live_ranges_[i].first_use.is_none();
+    if (is_used || !place.outside.is_none()) result_.places_[i] = place;
   }
   return Status();
 }

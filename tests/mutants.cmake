@@ -326,6 +326,21 @@ mutant("the largest gap of a subtree is that of its root" src/online_layout.cpp
 mutant("the tail is no part of the capacity" src/online_layout.cpp
   [[capacity_ - std::min(capacity_, tail_padding_)]]
   [[capacity_]])
+mutant("a view of a brought buffer begins where that does" src/model_memory.cpp
+  [[base + static_cast<std::size_t>(place.offset_bytes)]]
+  [[base]])
+mutant("a buffer behind another one overlaps it" src/model_memory.cpp
+  [[comes_before(a, b + b_size)]]
+  [[!comes_before(b + b_size, a)]])
+mutant("a constant's memory is handed out to be written" src/model_memory.cpp
+  [[storage.is_read_only) return nullptr;]]
+  [[storage.is_read_only) return const_cast<void*>(read_address(tensor));]])
+mutant("a misaligned buffer is bound" src/model_memory.cpp
+  [[padding_to_align(address, storage.alignment_bytes) != 0]]
+  [[false]])
+mutant("a tensor's own old buffer is in its way" src/model_memory.cpp
+  [[if (i == own.value || ]]
+  [[if (]])
 
 # ---- the run
 

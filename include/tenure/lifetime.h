@@ -27,10 +27,21 @@
 
 namespace tenure {
 
-// Where a tensor's bytes are: in a block, from an offset on. Block none: it has no storage here
-// (constants, external tensors and their aliases, and tensors that no operator uses).
+// Storage that is not placed, because its bytes come from elsewhere: a constant's, or a buffer that
+// the application brings.
+using OutsideIndex = Index<struct OutsideTag>;
+struct OutsideStorage {
+  TensorIndex tensor;  // the first constant or external tensor in it
+  std::uint64_t size_bytes = 0;
+  std::uint64_t alignment_bytes = 1;
+  bool is_read_only = false;
+};
+
+// Where a tensor's bytes are: in a block or in outside storage, from an offset on. Both none: it has
+// no storage, because no operator uses it.
 struct StoragePlace {
   BlockIndex block;
+  OutsideIndex outside;
   std::uint64_t offset_bytes = 0;
 };
 
@@ -75,6 +86,8 @@ class Lifetimes {
     return places_[tensor.value];
   }
   [[nodiscard]] Span<const StoragePlace> places() const noexcept { return places_; }
+  // By OutsideIndex.
+  [[nodiscard]] Span<const OutsideStorage> outside() const noexcept { return outside_; }
 
   // The tensor's own, not its class's. Both ends none for a tensor that no operator uses.
   [[nodiscard]] LiveRange live_range(TensorIndex tensor) const noexcept {
@@ -94,6 +107,7 @@ class Lifetimes {
 
   Array<LiveRange> live_ranges_;
   Array<StoragePlace> places_;
+  Array<OutsideStorage> outside_;
   Array<Block> blocks_;
   Array<TensorIndex> first_tensors_;
   Array<std::uint64_t> live_bytes_;

@@ -49,7 +49,8 @@ class LifetimeAnalysis {
   [[nodiscard]] Status collect_infos() noexcept;
   [[nodiscard]] Status check_default_alignment() noexcept;
   [[nodiscard]] Block block_of(TensorIndex root) const noexcept;
-  [[nodiscard]] Status number_blocks() noexcept;
+  [[nodiscard]] OutsideStorage outside_of(TensorIndex root, TensorIndex first) const noexcept;
+  [[nodiscard]] Status number_storage() noexcept;
   [[nodiscard]] Status sum_live_bytes(Span<const Block> blocks) noexcept;
 
   // In place (lifetime_in_place.cpp).
