@@ -341,6 +341,20 @@ mutant("a misaligned buffer is bound" src/model_memory.cpp
 mutant("a tensor's own old buffer is in its way" src/model_memory.cpp
   [[if (i == own.value || ]]
   [[if (]])
+mutant("two models run at once" src/shared_arena.cpp
+  [[if (!shared_->take(this)) return Status(Reason::kArenaInUse);
+  look_for_moves();]]
+  [[static_cast<void>(shared_->take(this));
+  look_for_moves();]])
+mutant("what a model keeps makes the shared memory grow" src/shared_arena.cpp
+  [[if (model[i].keeps_contents) continue;]]
+  [[]])
+mutant("shared memory stays grown for a model that was refused" src/shared_arena.cpp
+  [[if (!status.ok()) static_cast<void>(shared_->provide(before));]]
+  [[]])
+mutant("a model is not told that trimming has moved memory" src/shared_arena.cpp
+  [[if (status.ok() && arena_.moved()) ++generation_;]]
+  [[]])
 
 # ---- the run
 
