@@ -67,7 +67,8 @@ void add_pairs(Span<const BlockPair> pairs, Fnv1a* hash) noexcept {
 
 }  // namespace
 
-// A tensor's producer and a relation's operator are not added: the operators' lists say both.
+// A tensor's producer and a relation's operator are not added: the operators' lists say both. Nor
+// is an operator's state, which no plan depends on: what folding makes of it are kinds of tensors.
 std::uint64_t fingerprint(const TensorGraph& graph) noexcept {
   Fnv1a hash;
   hash.add(kGraphMark).add(graph.tensor_count());

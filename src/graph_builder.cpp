@@ -44,6 +44,11 @@ OperatorBuilder& OperatorBuilder::scratch(const char* name, std::uint64_t size_b
   return *this;
 }
 
+OperatorBuilder& OperatorBuilder::stateful() noexcept {
+  builder_->mark_stateful(op_);
+  return *this;
+}
+
 TensorGraphBuilder::TensorGraphBuilder(Upstream upstream) noexcept
     : upstream_(upstream), edges_(upstream), relations_(upstream) {
   graph_.use(upstream);

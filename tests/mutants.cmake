@@ -236,6 +236,33 @@ mutant("inputs are overwritten that are not disposable" src/lifetime_in_place.cp
   [[if (operand.holds_readable_input) return]]
   [[if (false) return]])
 
+# ---- folding
+
+mutant("operators with state are folded" src/fold.cpp
+  [[return reads_something && !graph_.has_state(op);]]
+  [[return reads_something;]])
+mutant("operators that read nothing are folded" src/fold.cpp
+  [[bool reads_something = false;]]
+  [[bool reads_something = true;]])
+mutant("one constant operand is enough to be folded" src/fold.cpp
+  [[if (!is_constant_[operand.value]) return false;]]
+  [[if (!is_constant_[operand.value]) continue;]])
+mutant("outputs are folded" src/fold.cpp
+  [[const bool may_move = tensor.kind == TensorKind::kIntermediate && !tensor.is_output;]]
+  [[const bool may_move = tensor.kind != TensorKind::kConstant;]])
+mutant("a part of a computed whole is folded" src/fold.cpp
+  [[its.stays = its.stays || !may_move || !is_constant_[i];]]
+  [[its.stays = its.stays || !may_move;]])
+mutant("parts of two wholes are folded" src/fold.cpp
+  [[return !stays && whole_count == 1 && relation_count == tensor_count - 1;]]
+  [[return !stays;]])
+mutant("an update of what is folded stays one" src/fold.cpp
+  [[if (is_update && class_of(relation.base).is_folded()) relation.kind = RelationKind::kInPlace;]]
+  [[static_cast<void>(is_update);]])
+mutant("an operator with an output among its results runs once" src/fold.cpp
+  [[return its.is_folded() || its.is_constant_data;]]
+  [[return its.whole_count == 1;]])
+
 # ---- the plan and the arena
 
 mutant("the hash leaves out tensors" src/plan.cpp

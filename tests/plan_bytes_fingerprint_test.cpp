@@ -25,6 +25,7 @@ struct Description {
   std::uint64_t scratch_bytes = 32;
   bool are_operands_swapped = false;
   bool has_absent_operand = false;
+  bool has_state = false;
   bool is_disposable = false;
   bool keeps_features = false;
   bool is_features_output = false;
@@ -44,6 +45,7 @@ TensorGraph graph_of(const Description& is) {
   conv.input(is.are_operands_swapped ? weights : image);
   conv.input(is.are_operands_swapped ? image : weights);
   if (is.has_absent_operand) conv.input(TensorIndex::none());
+  if (is.has_state) conv.stateful();
   conv.output(features).scratch(is.name, is.scratch_bytes);
   builder.add_operator(is.name).input(features).output(active, is.sharing(features));
   builder.add_operator(is.name).input(active).output(part, view_of(active, is.view_offset));
@@ -72,6 +74,10 @@ TEST(Fingerprint, IsTheSameOnEveryMachine) {
 TEST(Fingerprint, IsThatOfTheModelWhateverItsPartsAreCalled) {
   EXPECT_EQ(fingerprint(graph_of({})), fingerprint(graph_of({})));
   EXPECT_EQ(changed([](Description* is) { is->name = "another"; }), fingerprint(graph_of({})));
+}
+
+TEST(Fingerprint, DoesNotAskWhetherAnOperatorHasState) {
+  EXPECT_EQ(changed([](Description* is) { is->has_state = true; }), fingerprint(graph_of({})));
 }
 
 TEST(Fingerprint, TellsGraphsApartByEverythingThatMovesBytes) {

@@ -91,6 +91,11 @@ class TensorGraph {
   [[nodiscard]] Span<const TensorIndex> outputs(OperatorIndex op) const noexcept;
   [[nodiscard]] Span<const TensorIndex> scratch(OperatorIndex op) const noexcept;
   [[nodiscard]] Span<const Relation> relations(OperatorIndex op) const noexcept;
+  // It keeps or draws something besides its operands, so that equal operands need not give equal
+  // results: random numbers, recurrent cells, handles, calls of other graphs. See fold.h.
+  [[nodiscard]] bool has_state(OperatorIndex op) const noexcept {
+    return operators_[op.value].has_state;
+  }
   // Of all operators, in their order.
   [[nodiscard]] Span<const Relation> relations() const noexcept { return relations_; }
 
@@ -100,6 +105,7 @@ class TensorGraph {
 
  private:
   friend class TensorGraphBuilder;
+  friend class ConstantFolding;
 
   void use(Upstream upstream) noexcept;  // for all memory from now on; the graph is empty
 
@@ -110,6 +116,7 @@ class TensorGraph {
     std::uint32_t outputs_end = 0;
     std::uint32_t scratch_end = 0;
     std::uint32_t relations_end = 0;
+    bool has_state = false;
   };
   [[nodiscard]] std::uint32_t edges_begin(OperatorIndex op) const noexcept {
     return op.value == 0 ? 0 : operators_[op.value - 1].scratch_end;

@@ -64,6 +64,8 @@ class OperatorBuilder {
   // Adds a scratch tensor that lives at this operator's step. alignment_bytes 0: the default.
   OperatorBuilder& scratch(const char* name, std::uint64_t size_bytes,
                            std::uint64_t alignment_bytes = 0) noexcept;
+  // Its results do not follow from its operands alone; see TensorGraph::has_state.
+  OperatorBuilder& stateful() noexcept;
 
   [[nodiscard]] OperatorIndex index() const noexcept { return op_; }
 
@@ -120,6 +122,9 @@ class TensorGraphBuilder {
   }
   void set_owner(TensorIndex scratch, OperatorIndex op) noexcept {
     graph_.tensors_[scratch.value].producer = op;
+  }
+  void mark_stateful(OperatorIndex op) noexcept {
+    if (op.value < graph_.operator_count()) graph_.operators_[op.value].has_state = true;
   }
   void fail(const Status& status) noexcept;
   [[nodiscard]] bool add_name(const char* name, std::uint32_t* start) noexcept;

@@ -26,6 +26,8 @@ namespace tenure::test {
 struct RandomGraphOptions {
   std::uint32_t max_operators = 12;
   std::uint64_t max_size_bytes = 500;
+  std::uint64_t max_inputs = 3;  // and at least 1
+  std::uint64_t max_constants = 2;
   bool permitted_relations = true;  // false: the same graph without in-place and update relations
   bool explicit_alignments = true;  // false: every tensor takes the default
 };
@@ -94,11 +96,11 @@ class RandomGraphMaker {
   }
 
   void add_given_tensors() {
-    for (std::uint64_t i = random_.between(1, 3); i > 0; --i) {
+    for (std::uint64_t i = random_.between(1, options_.max_inputs); i > 0; --i) {
       add_value(random_size(), TensorKind::kInput);
       if (random_.chance(30)) builder_.mark_disposable(values_.back().tensor);
     }
-    for (std::uint64_t i = random_.below(3); i > 0; --i) {
+    for (std::uint64_t i = random_.below(options_.max_constants + 1); i > 0; --i) {
       add_value(random_size(), TensorKind::kConstant);
     }
     for (std::uint64_t i = random_.below(3); i > 0; --i) {
