@@ -142,6 +142,51 @@ TEST_F(TenurePlan, PrintsTensorsOperatorAndSharedBytesOfAModel) {
                 "  256       3  y?\n");
 }
 
+// 0 w -> DEQUANTIZE -> table (1024)    1 x (1024), table -> ADD -> y
+TEST_F(TenurePlan, CountsFoldedTensorsAsPersistent) {
+  TfliteWriter writer;
+  const std::uint32_t dequantize = writer.add_code(tflite::BuiltinOperator_DEQUANTIZE);
+  const std::uint32_t add = writer.add_code(tflite::BuiltinOperator_ADD);
+  const std::uint32_t data = writer.add_buffer(std::vector<std::uint8_t>(512));
+  writer.subgraphs = {{"main",
+                       {{"w", {{256}}, tflite::TensorType_FLOAT16, data},
+                        {"table", {{256}}},
+                        {"x", {{256}}},
+                        {"y", {{256}}}},
+                       {2},
+                       {3},
+                       {{dequantize, {0}, {1}}, {add, {2, 1}, {3}}}}};
+  const std::vector<std::uint8_t> bytes = writer.bytes();
+  const std::string file = write("m.tflite", std::string(bytes.begin(), bytes.end()));
+  const Outcome plain = run({"plan", file, "--profile", "strict"});
+  EXPECT_EQ(plain.out.find("persistent"), std::string::npos) << plain.out;
+  EXPECT_NE(plain.out.find("\nreusable         3072"), std::string::npos) << plain.out;
+  const Outcome folded = run({"plan", file, "--profile", "strict", "--fold"});
+  EXPECT_EQ(folded.code, ExitCode::kOk) << folded.err;
+  EXPECT_EQ(
+      folded.out,
+      file +
+          ": subgraph 0 'main', 2 operators, profile strict, constants folded, alignment 64 "
+          "bytes, order size, fit first\n"
+          "\n"
+          "tensor  bytes  first_step  last_step  region      offset_bytes  name\n"
+          "     1   1024           0          1  persistent             0  table\n"
+          "     2   1024           0          1  reusable               0  x\n"
+          "     3   1024           1          1  reusable            1024  y\n"
+          "\n"
+          "region      arena_bytes  lower_bound_bytes   ratio\n"
+          "reusable           2048               2048  1.0000  optimal\n"
+          "persistent         1024               1024  1.0000  optimal\n"
+          "\n"
+          "peak at step 1, operator 1 'ADD'; live there:\n"
+          "bytes  tensor  name\n"
+          " 1024       2  x\n"
+          " 1024       3  y\n"
+          "\n"
+          "note: folded: tensors computed from constants alone and kept across runs: 1, of 1024 "
+          "bytes; operators that need to run only once: 1\n");
+}
+
 TEST_F(TenurePlan, ObeysProfileReuseAlignmentAndSubgraph) {
   const std::string file = write_model("model.tflite");
   const auto arena_line = [](const Outcome& outcome) {
@@ -281,6 +326,7 @@ TEST_F(TenurePlan, TellsOptionsThatAreWrong) {
       {"plan", model, "--profile", "fast"},
       {"plan", csv, "--profile", "strict"},
       {"plan", csv, "--subgraph", "0"},
+      {"plan", csv, "--fold"},
       {"plan", csv, "--unknown"}};
   for (const std::vector<std::string>& arguments : wrong) {
     const Outcome outcome = run(arguments);

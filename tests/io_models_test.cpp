@@ -6,7 +6,9 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cstdint>
 #include <filesystem>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -23,6 +25,9 @@ namespace {
 
 namespace fs = std::filesystem;
 
+constexpr io::TfliteProfile kProfiles[] = {io::TfliteProfile::kStrict, io::TfliteProfile::kLitert,
+                                           io::TfliteProfile::kTflm};
+
 std::vector<fs::path> model_paths() {
   std::vector<fs::path> paths;
   for (const auto& entry : fs::directory_iterator(test::data_dir() + "/models")) {
@@ -32,28 +37,67 @@ std::vector<fs::path> model_paths() {
   return paths;
 }
 
-io::Result<io::TfliteModel> read(const fs::path& path, io::TfliteProfile profile) {
-  return io::read_tflite(path.string(), io::TfliteOptions().set_profile(profile));
+io::Result<io::TfliteModel> read(const fs::path& path, io::TfliteProfile profile,
+                                 bool fold = false) {
+  return io::read_tflite(path.string(), io::TfliteOptions().set_profile(profile).set_fold(fold));
+}
+
+// Fails unless the plan passes both proofs.
+MemoryPlan plan_and_prove(const io::TfliteSubgraph& subgraph) {
+  const Result<Lifetimes> lifetimes = LifetimeAnalyzer().analyze(subgraph.graph);
+  EXPECT_TRUE(lifetimes.ok());
+  if (!lifetimes.ok()) return {};
+  Result<MemoryPlan> plan = ArenaPlanner().plan(*lifetimes);
+  EXPECT_TRUE(plan.ok());
+  if (!plan.ok()) return {};
+  EXPECT_TRUE(verify(lifetimes->problem(), *plan).ok());
+  EXPECT_TRUE(verify(subgraph.graph, *plan).ok());
+  return static_cast<MemoryPlan&&>(plan.value());
 }
 
 TEST(TfliteModels, ArePlannedAndProvenUnderEveryProfile) {
   TENURE_SKIP_WITHOUT_DATA();
   EXPECT_EQ(model_paths().size(), 17U);
   for (const fs::path& path : model_paths()) {
-    for (const auto profile :
-         {io::TfliteProfile::kStrict, io::TfliteProfile::kLitert, io::TfliteProfile::kTflm}) {
+    for (const auto profile : kProfiles) {
       const auto model = read(path, profile);
       ASSERT_TRUE(model.ok()) << model.error().message;
       for (const io::TfliteSubgraph& subgraph : model->subgraphs) {
         SCOPED_TRACE(path.string() + " " + subgraph.name);
-        const Result<Lifetimes> lifetimes = LifetimeAnalyzer().analyze(subgraph.graph);
-        ASSERT_TRUE(lifetimes.ok());
-        const Result<MemoryPlan> plan = ArenaPlanner().plan(*lifetimes);
-        ASSERT_TRUE(plan.ok());
-        EXPECT_TRUE(verify(lifetimes->problem(), *plan).ok());
-        EXPECT_TRUE(verify(subgraph.graph, *plan).ok());
+        plan_and_prove(subgraph);
       }
     }
+  }
+}
+
+// Weights in float16 that DEQUANTIZE turns into float32.
+TEST(TfliteModels, ArePlannedAndProvenWithConstantsFolded) {
+  TENURE_SKIP_WITHOUT_DATA();
+  for (const auto profile : kProfiles) {
+    std::map<std::string, std::uint64_t> kept_bytes;
+    for (const fs::path& path : model_paths()) {
+      SCOPED_TRACE(path.string());
+      const auto model = read(path, profile);
+      const auto folded = read(path, profile, true);
+      ASSERT_TRUE(model.ok()) << model.error().message;
+      ASSERT_TRUE(folded.ok()) << folded.error().message;
+      for (std::size_t i = 0; i < model->subgraphs.size(); ++i) {
+        const MemoryPlan before = plan_and_prove(model->subgraphs[i]);
+        const MemoryPlan after = plan_and_prove(folded->subgraphs[i]);
+        const std::uint64_t more = after.region(kPersistentRegion).arena_bytes -
+                                   before.region(kPersistentRegion).arena_bytes;
+        EXPECT_EQ(more != 0, !folded->subgraphs[i].run_once.empty());
+        EXPECT_LE(after.region(kReusableRegion).arena_bytes,
+                  before.region(kReusableRegion).arena_bytes);
+        if (more != 0) kept_bytes[path.stem().string()] += more;
+      }
+    }
+    EXPECT_EQ(kept_bytes,
+              (std::map<std::string, std::uint64_t>{{"face_detection_short_range", 406464},
+                                                    {"face_landmark_with_attention", 4757632},
+                                                    {"hand_landmark_full", 10863104},
+                                                    {"pose_landmark_lite", 5453696},
+                                                    {"selfie_segmentation", 426240}}));
   }
 }
 

@@ -12,6 +12,10 @@
 // Indices, names, operators and steps stay as they are: the first run computes what is folded, at
 // its step and with its operators' scratch, and leaves it for all later ones.
 //
+// It saves work, and bytes only where what is folded is held through a peak: what is not folded is
+// computed anew in bytes that others use too. face_landmark_with_attention, whose float16 weights
+// are widened before use, needs 155,264 reusable bytes less and 4,757,632 persistent ones more.
+//
 // Follows LiteRT, whose kernels compute results of constants while they are prepared, into tensors
 // that are not shared (kTfLitePersistentRo; kTfLiteArenaRwPersistent for DEQUANTIZE), and TFLite's
 // converters, which fold before they write a model. It differs on purpose: it goes by what an

@@ -27,10 +27,14 @@ io::TfliteProfile profile_of(std::string_view name) {
   return name == "tflm" ? io::TfliteProfile::kTflm : io::TfliteProfile::kLitert;
 }
 
+io::TfliteOptions reading_of(const PlanOptions& options) {
+  return io::TfliteOptions().set_profile(profile_of(options.profile)).set_fold(options.fold);
+}
+
 std::optional<Failure> plan_model_file(const io::FileBytes& file, const PlanOptions& options,
                                        PlannedFile* planned) {
-  const auto model = io::parse_tflite({file.bytes, options.file, file.file_size_bytes},
-                                      io::TfliteOptions().set_profile(profile_of(options.profile)));
+  const auto model =
+      io::parse_tflite({file.bytes, options.file, file.file_size_bytes}, reading_of(options));
   if (!model.ok()) return failure_of(model.error());
   const std::size_t count = model->subgraphs.size();
   if (options.subgraph >= count) {
@@ -47,12 +51,18 @@ std::optional<Failure> plan_model_file(const io::FileBytes& file, const PlanOpti
   return std::nullopt;
 }
 
+// The first of the options that only a model understands; empty when none was given.
+std::string_view name_of(ModelOptionsGiven given) {
+  if (given.profile) return "profile";
+  if (given.subgraph) return "subgraph";
+  return given.fold ? "fold" : "";
+}
+
 std::optional<Failure> plan_csv_file(const io::FileBytes& file, const PlanOptions& options,
                                      ModelOptionsGiven given, PlannedFile* planned) {
-  if (given.profile || given.subgraph) {
+  if (const std::string_view name = name_of(given); !name.empty()) {
     return Failure{ExitCode::kUsage,
-                   fmt::format("{}: --{} is for models, and this is none", options.file,
-                               given.profile ? "profile" : "subgraph")};
+                   fmt::format("{}: --{} is for models, and this is none", options.file, name)};
   }
   if (file.file_size_bytes > file.bytes.size()) {
     return Failure{ExitCode::kLimit, options.file + ": the file is too large"};

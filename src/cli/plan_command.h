@@ -14,6 +14,7 @@ namespace tenure::cli {
 struct ModelOptionsGiven {
   bool profile = false;
   bool subgraph = false;
+  bool fold = false;
 };
 
 // The report goes to `out`, messages to `err`. A file that cannot be planned leaves `out` empty and

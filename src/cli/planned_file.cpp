@@ -103,9 +103,10 @@ Report report_of(const io::TfliteSubgraph& subgraph, const Lifetimes& lifetimes,
                  const MemoryPlan& plan, const PlanOptions& options) {
   const TensorGraph& graph = subgraph.graph;
   Report report;
-  report.title = fmt::format("{}: subgraph {} '{}', {} operators, profile {}, {}", options.file,
+  report.title = fmt::format("{}: subgraph {} '{}', {} operators, profile {}, {}{}", options.file,
                              options.subgraph, printable(subgraph.name), graph.operator_count(),
-                             options.profile, settings_text(options));
+                             options.profile, options.fold ? "constants folded, " : "",
+                             settings_text(options));
   report.row_word = "tensor";
   for (std::uint32_t i = 0; i < graph.tensor_count(); ++i) {
     const TensorIndex tensor(i);

@@ -25,6 +25,7 @@ struct PlanOptions {
   bool reuse = true;
   std::uint64_t limit_bytes = kNoCapacity;  // of the reusable region
   std::uint32_t subgraph = 0;
+  bool fold = false;
   std::string csv;  // empty: none; "-": standard output, instead of the report
 };
 

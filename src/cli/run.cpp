@@ -72,6 +72,10 @@ ExitCode parse_and_run(std::vector<std::string> arguments, std::ostream& out, st
               "LiteRT (litert), as in tflite-micro (tflm)")
           ->check(CLI::IsMember({"strict", "litert", "tflm"}))
           ->capture_default_str();
+  const CLI::Option* fold = plan->add_flag(
+      "--fold", options.fold,
+      "Make tensors that are computed from constants alone persistent; operators with state are "
+      "never folded");
   plan->add_option("--order", options.order, "Which block is placed next")
       ->check(CLI::IsMember({"size", "length", "area", "first-use", "breadth", "section"}))
       ->capture_default_str();
@@ -102,7 +106,8 @@ ExitCode parse_and_run(std::vector<std::string> arguments, std::ostream& out, st
     return ExitCode::kFileAccess;
   }
   options.reuse = !no_reuse;
-  return run_plan(options, {profile->count() > 0, subgraph->count() > 0}, out, err);
+  return run_plan(options, {profile->count() > 0, subgraph->count() > 0, fold->count() > 0}, out,
+                  err);
 }
 
 }  // namespace

@@ -36,7 +36,7 @@ Result<TfliteModel> parse(const std::uint8_t* data, std::size_t size, std::uint6
   if (!variables.ok()) return variables.error();
   TfliteModel model;
   for (std::uint32_t i = 0; i < view.subgraph_count(); ++i) {
-    Result<TfliteSubgraph> subgraph = read_subgraph(view, *variables, i, options.profile);
+    Result<TfliteSubgraph> subgraph = read_subgraph(view, *variables, i, options);
     if (!subgraph.ok()) return subgraph.error();
     model.subgraphs.push_back(std::move(*subgraph));
   }

@@ -8,6 +8,8 @@
 #include <utility>
 
 #include "io/tflite_profile.h"
+#include "io/tflite_state.h"
+#include "tenure/fold.h"
 #include "tenure/graph_builder.h"
 
 namespace tenure::io {
@@ -21,11 +23,11 @@ TensorIndex index_of(std::int32_t tensor) noexcept {
 class SubgraphReader {
  public:
   SubgraphReader(const ModelView& model, const ResourceVariables& variables, std::uint32_t index,
-                 TfliteProfile profile)
+                 const TfliteOptions& options)
       : model_(model),
         variables_(variables),
         index_(index),
-        profile_(profile),
+        options_(options),
         source_(model.subgraph(index)),
         variable_tensors_(variables.all().size()) {}
 
@@ -44,10 +46,37 @@ class SubgraphReader {
                       error_of(graph.status(), builder_.names()));
     }
     result_.graph = std::move(*graph);
+    if (MaybeError error = options_.fold ? fold() : std::nullopt) return *error;
     return std::move(result_);
   }
 
  private:
+  [[nodiscard]] MaybeError fold() {
+    Array<OperatorIndex> once;
+    tenure::Result<TensorGraph> folded = fold_constants(result_.graph, &once);
+    if (!folded.ok())
+      return prefixed(fmt::format("subgraph {}", index_), error_of(folded.status()));
+    std::uint32_t count = 0;
+    std::uint64_t size_bytes = 0;
+    for (std::uint32_t i = 0; i < folded->tensor_count(); ++i) {
+      const Tensor& tensor = folded->tensor(TensorIndex(i));
+      if (tensor.kind == result_.graph.tensor(TensorIndex(i)).kind) continue;
+      ++count;
+      if (!checked_add(size_bytes, tensor.size_bytes, &size_bytes)) {
+        return Error{
+            StatusCode::kOverflow,
+            fmt::format("subgraph {}: the sum of what is folded does not fit in 64 bits", index_)};
+      }
+    }
+    add_note(
+        fmt::format("folded: tensors computed from constants alone and kept across runs: {}, of {} "
+                    "bytes; operators that need to run only once: {}",
+                    count, size_bytes, once.size()));
+    result_.graph = std::move(*folded);
+    result_.run_once.assign(once.begin(), once.end());
+    return std::nullopt;
+  }
+
   void add_note(std::string note) { result_.notes.push_back(std::move(note)); }
 
   [[nodiscard]] const tflite::Tensor& tensor(std::uint32_t index) const {
@@ -140,12 +169,13 @@ class SubgraphReader {
       if (ResourceVariables::assigns(code)) op.output(variable_tensors_[*number]);
     }
     add_intermediates(&op, source);
+    if (has_state(model_, source_, source)) op.stateful();
     note_calls(index, source);
   }
 
   void add_first_result(OperatorBuilder* op, const tflite::Operator& source,
                         tflite::BuiltinOperator code, TensorIndex result) {
-    const std::optional<SharingRule> rule = sharing_rule(profile_, code);
+    const std::optional<SharingRule> rule = sharing_rule(options_.profile, code);
     std::vector<Sharing> sharing;
     for (std::uint32_t i = 0; rule && i < std::min(rule->operand_count, count_of(source.inputs()));
          ++i) {
@@ -197,7 +227,7 @@ class SubgraphReader {
   const ModelView& model_;
   const ResourceVariables& variables_;
   std::uint32_t index_;
-  TfliteProfile profile_;
+  const TfliteOptions& options_;
   const tflite::SubGraph& source_;
   std::vector<TensorIndex> variable_tensors_;  // by variable; none: not used in this subgraph
   std::vector<bool> is_input_;                 // by tensor of the file, as are the next two
@@ -210,8 +240,8 @@ class SubgraphReader {
 }  // namespace
 
 Result<TfliteSubgraph> read_subgraph(const ModelView& model, const ResourceVariables& variables,
-                                     std::uint32_t index, TfliteProfile profile) {
-  return SubgraphReader(model, variables, index, profile).read();
+                                     std::uint32_t index, const TfliteOptions& options) {
+  return SubgraphReader(model, variables, index, options).read();
 }
 
 }  // namespace tenure::io

@@ -11,8 +11,10 @@
 
 namespace tenure::io {
 
+// Borrows the options while it runs.
 [[nodiscard]] Result<TfliteSubgraph> read_subgraph(const ModelView& model,
                                                    const ResourceVariables& variables,
-                                                   std::uint32_t index, TfliteProfile profile);
+                                                   std::uint32_t index,
+                                                   const TfliteOptions& options);
 
 }  // namespace tenure::io

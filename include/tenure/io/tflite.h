@@ -46,8 +46,20 @@ enum class TfliteProfile : std::uint8_t { kStrict, kLitert, kTflm };
 
 struct TfliteOptions {
   TfliteProfile profile = TfliteProfile::kLitert;
+  // Tensors computed from constants alone become persistent (tenure/fold.h). Operators with state
+  // are never folded; these count as such:
+  //
+  //   RANDOM_UNIFORM, RANDOM_STANDARD_NORMAL, MULTINOMIAL, STABLEHLO_RNG_BIT_GENERATOR;
+  //   LSTM, RNN, their *_SEQUENCE_* variants, SVDF; VAR_HANDLE, READ_ and ASSIGN_VARIABLE,
+  //   HASHTABLE and HASHTABLE_FIND, _IMPORT and _SIZE, and whatever reads or makes a tensor of
+  //   type RESOURCE or VARIANT;
+  //   CALL, CALL_ONCE, IF, WHILE, STABLEHLO_CASE, _WHILE, _COMPOSITE and _CUSTOM_CALL, and
+  //   whatever else calls a subgraph;
+  //   of which nothing is known: CUSTOM (Flex too), DELEGATE, numbers without a name.
+  bool fold = false;
 
   TfliteOptions& set_profile(TfliteProfile value) noexcept { return profile = value, *this; }
+  TfliteOptions& set_fold(bool value) noexcept { return fold = value, *this; }
 };
 
 struct TfliteSubgraph {
@@ -57,8 +69,10 @@ struct TfliteSubgraph {
   TensorGraph graph;
   // By TensorIndex: the index in the file's subgraph; none for resource variables.
   std::vector<TensorIndex> file_tensors;
+  // Folded operators, in their order: they need not run after the first run. Empty without `fold`.
+  std::vector<OperatorIndex> run_once;
   // What a plan of this graph does not show, one sentence each: calls of other subgraphs, sizes
-  // that are only known at run time.
+  // that are only known at run time, what was folded.
   std::vector<std::string> notes;
 };
 
