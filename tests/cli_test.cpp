@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
+#include "support/cli.h"
+
 #include <gtest/gtest.h>
 
 #include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <sstream>
 #include <string>
 #include <utility>
@@ -13,84 +13,12 @@
 #include "cli/exit_code.h"
 #include "cli/run.h"
 #include "support/data_dir.h"
-#include "support/tflite_writer.h"
 #include "tenure/io/csv.h"
 #include "tenure/plan.h"
 #include "tenure/verify.h"
 
-namespace tenure {
+namespace tenure::test {
 namespace {
-
-namespace fs = std::filesystem;
-using cli::ExitCode;
-using test::TfliteWriter;
-namespace tflite = io::tflite;
-
-struct Outcome {
-  ExitCode code = ExitCode::kOk;
-  std::string out;
-  std::string err;
-};
-
-Outcome run(const std::vector<std::string>& arguments) {
-  std::ostringstream out;
-  std::ostringstream err;
-  const ExitCode code = cli::run(arguments, out, err);
-  return {code, out.str(), err.str()};
-}
-
-// Each test has a folder of its own.
-class TenurePlan : public ::testing::Test {
- protected:
-  void SetUp() override {
-    const auto* info = ::testing::UnitTest::GetInstance()->current_test_info();
-    folder_ = fs::path(::testing::TempDir()) / (std::string("tenure_cli_") + info->name());
-    fs::remove_all(folder_);
-    fs::create_directories(folder_);
-  }
-  void TearDown() override { fs::remove_all(folder_); }
-
-  [[nodiscard]] std::string path(const std::string& name) const {
-    return (folder_ / name).string();
-  }
-  [[nodiscard]] std::string write(const std::string& name, const std::string& text) const {
-    std::ofstream(path(name), std::ios::binary) << text;
-    return path(name);
-  }
-  [[nodiscard]] static std::string read(const std::string& file) {
-    std::ifstream stream(file, std::ios::binary);
-    return {std::istreambuf_iterator<char>(stream), std::istreambuf_iterator<char>()};
-  }
-  [[nodiscard]] std::size_t file_count() const {
-    return static_cast<std::size_t>(std::distance(fs::directory_iterator(folder_), {}));
-  }
-
-  // x (1024) -> RESHAPE -> flat -> FULLY_CONNECTED -> y (256), and a state of 32 bytes.
-  [[nodiscard]] std::string write_model(const std::string& name) const {
-    TfliteWriter writer;
-    writer.add_code(tflite::BuiltinOperator_RESHAPE);
-    writer.add_code(tflite::BuiltinOperator_FULLY_CONNECTED);
-    test::WrittenTensor state{"state", {{8}}};
-    state.is_variable = true;
-    writer.subgraphs = {{"main",
-                         {state, {"x", {{16, 16}}}, {"flat", {{256}}}, {"y\n", {{64}}}},
-                         {1},
-                         {3},
-                         {{0, {1}, {2}}, {1, {2, 0}, {3}}}},
-                        {"other", {{"z", {{4}}}}, {0}, {0}, {}}};
-    const std::vector<std::uint8_t> bytes = writer.bytes();
-    return write(name, std::string(bytes.begin(), bytes.end()));
-  }
-
- private:
-  fs::path folder_;
-};
-
-constexpr const char* kBlocks =
-    "id,lower,upper,size\n"
-    "a,0,3,1000\n"
-    "b,1,2,40000000000\n"
-    "c,2,4,64\n";
 
 TEST_F(TenurePlan, PrintsBlocksArenaAndPeakOfACsv) {
   const std::string file = write("blocks.csv", kBlocks);
@@ -115,95 +43,6 @@ TEST_F(TenurePlan, PrintsBlocksArenaAndPeakOfACsv) {
                 "      bytes  block  name\n"
                 "40000000000      b\n"
                 "       1000      a\n");
-}
-
-TEST_F(TenurePlan, PrintsTensorsOperatorAndSharedBytesOfAModel) {
-  const std::string file = write_model("model.tflite");
-  const Outcome outcome = run({"plan", file});
-  EXPECT_EQ(outcome.code, ExitCode::kOk) << outcome.err;
-  EXPECT_EQ(outcome.out,
-            file +
-                ": subgraph 0 'main', 2 operators, profile litert, alignment 64 bytes, order size, "
-                "fit first\n"
-                "\n"
-                "tensor  bytes  first_step  last_step  region      offset_bytes  name\n"
-                "     0     32           0          1  persistent             0  state\n"
-                "     1   1024           0          0  reusable               0  x\n"
-                "     2   1024           0          1  reusable               0  flat\n"
-                "     3    256           1          1  reusable            1024  y?\n"
-                "\n"
-                "region      arena_bytes  lower_bound_bytes   ratio\n"
-                "reusable           1280               1280  1.0000  optimal\n"
-                "persistent           64                 64  1.0000  optimal\n"
-                "\n"
-                "peak at step 1, operator 1 'FULLY_CONNECTED'; live there:\n"
-                "bytes  tensor  name\n"
-                " 1024       2  flat\n"
-                "  256       3  y?\n");
-}
-
-// 0 w -> DEQUANTIZE -> table (1024)    1 x (1024), table -> ADD -> y
-TEST_F(TenurePlan, CountsFoldedTensorsAsPersistent) {
-  TfliteWriter writer;
-  const std::uint32_t dequantize = writer.add_code(tflite::BuiltinOperator_DEQUANTIZE);
-  const std::uint32_t add = writer.add_code(tflite::BuiltinOperator_ADD);
-  const std::uint32_t data = writer.add_buffer(std::vector<std::uint8_t>(512));
-  writer.subgraphs = {{"main",
-                       {{"w", {{256}}, tflite::TensorType_FLOAT16, data},
-                        {"table", {{256}}},
-                        {"x", {{256}}},
-                        {"y", {{256}}}},
-                       {2},
-                       {3},
-                       {{dequantize, {0}, {1}}, {add, {2, 1}, {3}}}}};
-  const std::vector<std::uint8_t> bytes = writer.bytes();
-  const std::string file = write("m.tflite", std::string(bytes.begin(), bytes.end()));
-  const Outcome plain = run({"plan", file, "--profile", "strict"});
-  EXPECT_EQ(plain.out.find("persistent"), std::string::npos) << plain.out;
-  EXPECT_NE(plain.out.find("\nreusable         3072"), std::string::npos) << plain.out;
-  const Outcome folded = run({"plan", file, "--profile", "strict", "--fold"});
-  EXPECT_EQ(folded.code, ExitCode::kOk) << folded.err;
-  EXPECT_EQ(
-      folded.out,
-      file +
-          ": subgraph 0 'main', 2 operators, profile strict, constants folded, alignment 64 "
-          "bytes, order size, fit first\n"
-          "\n"
-          "tensor  bytes  first_step  last_step  region      offset_bytes  name\n"
-          "     1   1024           0          1  persistent             0  table\n"
-          "     2   1024           0          1  reusable               0  x\n"
-          "     3   1024           1          1  reusable            1024  y\n"
-          "\n"
-          "region      arena_bytes  lower_bound_bytes   ratio\n"
-          "reusable           2048               2048  1.0000  optimal\n"
-          "persistent         1024               1024  1.0000  optimal\n"
-          "\n"
-          "peak at step 1, operator 1 'ADD'; live there:\n"
-          "bytes  tensor  name\n"
-          " 1024       2  x\n"
-          " 1024       3  y\n"
-          "\n"
-          "note: folded: tensors computed from constants alone and kept across runs: 1, of 1024 "
-          "bytes; operators that need to run only once: 1\n");
-}
-
-TEST_F(TenurePlan, ObeysProfileReuseAlignmentAndSubgraph) {
-  const std::string file = write_model("model.tflite");
-  const auto arena_line = [](const Outcome& outcome) {
-    const std::size_t begin = outcome.out.find("\nreusable ");
-    return outcome.out.substr(begin + 1, outcome.out.find('\n', begin + 1) - begin - 1);
-  };
-  // x and flat apart: 1024 + 1024.
-  EXPECT_EQ(arena_line(run({"plan", file, "--profile", "strict"})),
-            "reusable           2048               2048  1.0000  optimal");
-  // x, flat and y: 1024 + 1024 + 256.
-  EXPECT_EQ(arena_line(run({"plan", file, "--profile", "tflm", "--no-reuse"})),
-            "reusable           2304               2048  1.1250");
-  // 1280 rounded up to 1024.
-  EXPECT_EQ(arena_line(run({"plan", file, "--alignment", "1024"})),
-            "reusable           2048               2048  1.0000  optimal");
-  EXPECT_EQ(arena_line(run({"plan", file, "--subgraph", "1", "--alignment", "1"})),
-            "reusable           16                 16  1.0000  optimal");
 }
 
 TEST_F(TenurePlan, WritesCsvThatIsASafePlanOfTheSameSize) {
@@ -242,12 +81,6 @@ TEST_F(TenurePlan, RecognizesModelsByContentUnderAnyName) {
   EXPECT_EQ(run({"plan", write_model("model.bin")}).code, ExitCode::kOk);
   EXPECT_EQ(run({"plan", write_model("model.csv")}).code, ExitCode::kOk);
   EXPECT_EQ(run({"plan", write("blocks.txt", kBlocks)}).code, ExitCode::kOk);
-}
-
-void expect_failure(const Outcome& outcome, ExitCode code, const std::string& message) {
-  EXPECT_EQ(outcome.code, code);
-  EXPECT_EQ(outcome.out, "");
-  EXPECT_EQ(outcome.err, "tenure: " + message + "\n");
 }
 
 TEST_F(TenurePlan, SaysWhatIsWrongInTheFile) {
@@ -365,19 +198,6 @@ TEST_F(TenurePlan, NamesWhoNeedsMoreThanTheLimit) {
   EXPECT_EQ(file_count(), 1U);
 }
 
-TEST_F(TenurePlan, SaysWhyAResultIsNotWrittenOverItsOperand) {
-  TfliteWriter writer;
-  writer.add_code(tflite::BuiltinOperator_MUL);
-  writer.subgraphs = {{"main", {{"x", {{16}}}, {"y", {{16}}}}, {0}, {1}, {{0, {0, 0}, {1}}}}};
-  const std::vector<std::uint8_t> bytes = writer.bytes();
-  const Outcome outcome = run({"plan", write("m.tflite", std::string(bytes.begin(), bytes.end()))});
-  EXPECT_EQ(outcome.code, ExitCode::kOk) << outcome.err;
-  EXPECT_NE(outcome.out.find("not in place, because"), std::string::npos) << outcome.out;
-  EXPECT_NE(outcome.out.find("the storage holds an input that is not disposable"),
-            std::string::npos)
-      << outcome.out;
-}
-
 TEST(Tenure, PrintsVersionAndHelp) {
   const Outcome version = run({"--version"});
   EXPECT_EQ(version.code, ExitCode::kOk);
@@ -393,7 +213,7 @@ TEST(Tenure, PrintsVersionAndHelp) {
 // Reads a CSV with offsets as a problem and as a plan for it, and proves that.
 TEST_F(TenurePlan, WritesCsvOfRealModelsThatIsSafe) {
   TENURE_SKIP_WITHOUT_DATA();
-  for (const auto& entry : fs::directory_iterator(test::data_dir() + "/models")) {
+  for (const auto& entry : fs::directory_iterator(data_dir() + "/models")) {
     if (entry.path().extension() != ".tflite") continue;
     const Outcome outcome = run({"plan", entry.path().string(), "--csv", path("plan.csv")});
     ASSERT_EQ(outcome.code, ExitCode::kOk) << outcome.err;
@@ -415,4 +235,4 @@ TEST_F(TenurePlan, WritesCsvOfRealModelsThatIsSafe) {
 }
 
 }  // namespace
-}  // namespace tenure
+}  // namespace tenure::test

@@ -7,9 +7,11 @@
 #include <optional>
 #include <ostream>
 #include <string_view>
+#include <utility>
 
 #include "cli/table.h"
 #include "io/file.h"
+#include "tenure/io/scratch.h"
 
 namespace tenure::cli {
 namespace {
@@ -27,22 +29,35 @@ io::TfliteProfile profile_of(std::string_view name) {
   return name == "tflm" ? io::TfliteProfile::kTflm : io::TfliteProfile::kLitert;
 }
 
-io::TfliteOptions reading_of(const PlanOptions& options) {
-  return io::TfliteOptions().set_profile(profile_of(options.profile)).set_fold(options.fold);
-}
-
-std::optional<Failure> plan_model_file(const io::FileBytes& file, const PlanOptions& options,
-                                       PlannedFile* planned) {
-  const auto model =
-      io::parse_tflite({file.bytes, options.file, file.file_size_bytes}, reading_of(options));
-  if (!model.ok()) return failure_of(model.error());
-  const std::size_t count = model->subgraphs.size();
+// A list of scratch is for a subgraph that exists, so it is added in a second reading.
+std::optional<Failure> read_model(const io::TfliteSource& source, const PlanOptions& options,
+                                  io::TfliteModel* model) {
+  io::TfliteOptions reading;
+  reading.set_profile(profile_of(options.profile)).set_fold(options.fold);
+  auto result = io::parse_tflite(source, reading);
+  if (!result.ok()) return failure_of(result.error());
+  const std::size_t count = result->subgraphs.size();
   if (options.subgraph >= count) {
     return Failure{ExitCode::kUsage,
                    fmt::format("{}: there is no subgraph {}; the model has {}, counted from 0",
                                options.file, options.subgraph, count)};
   }
-  const auto result = plan_subgraph(model->subgraphs[options.subgraph], options);
+  if (!options.scratch.empty()) {
+    const auto list = io::read_scratch_csv(options.scratch);
+    if (!list.ok()) return failure_of(list.error());
+    result = io::parse_tflite(source, reading.set_scratch(*list, options.subgraph));
+    if (!result.ok()) return failure_of(result.error());
+  }
+  *model = std::move(*result);
+  return std::nullopt;
+}
+
+std::optional<Failure> plan_model_file(const io::FileBytes& file, const PlanOptions& options,
+                                       PlannedFile* planned) {
+  io::TfliteModel model;
+  const io::TfliteSource source{file.bytes, options.file, file.file_size_bytes};
+  if (std::optional<Failure> failure = read_model(source, options, &model)) return failure;
+  const auto result = plan_subgraph(model.subgraphs[options.subgraph], options);
   if (!result.ok()) {
     const std::string culprit = fmt::format("{}: subgraph {}", options.file, options.subgraph);
     return failure_of(io::prefixed(culprit, result.error()));
@@ -51,18 +66,11 @@ std::optional<Failure> plan_model_file(const io::FileBytes& file, const PlanOpti
   return std::nullopt;
 }
 
-// The first of the options that only a model understands; empty when none was given.
-std::string_view name_of(ModelOptionsGiven given) {
-  if (given.profile) return "profile";
-  if (given.subgraph) return "subgraph";
-  return given.fold ? "fold" : "";
-}
-
 std::optional<Failure> plan_csv_file(const io::FileBytes& file, const PlanOptions& options,
-                                     ModelOptionsGiven given, PlannedFile* planned) {
-  if (const std::string_view name = name_of(given); !name.empty()) {
-    return Failure{ExitCode::kUsage,
-                   fmt::format("{}: --{} is for models, and this is none", options.file, name)};
+                                     const std::string& model_option, PlannedFile* planned) {
+  if (!model_option.empty()) {
+    return Failure{ExitCode::kUsage, fmt::format("{}: {} is for models, and this is none",
+                                                 options.file, model_option)};
   }
   if (file.file_size_bytes > file.bytes.size()) {
     return Failure{ExitCode::kLimit, options.file + ": the file is too large"};
@@ -85,12 +93,12 @@ bool is_model(const io::FileBytes& file, std::string_view name) {
   return has_extension || io::is_tflite(file.bytes);
 }
 
-std::optional<Failure> plan_file(const PlanOptions& options, ModelOptionsGiven given,
+std::optional<Failure> plan_file(const PlanOptions& options, const std::string& model_option,
                                  PlannedFile* planned) {
   const auto file = io::read_file(options.file, io::kModelBytesLimit);
   if (!file.ok()) return failure_of(file.error());
   if (is_model(*file, options.file)) return plan_model_file(*file, options, planned);
-  return plan_csv_file(*file, options, given, planned);
+  return plan_csv_file(*file, options, model_option, planned);
 }
 
 std::optional<Failure> write(const PlannedFile& planned, const PlanOptions& options,
@@ -108,10 +116,10 @@ std::optional<Failure> write(const PlannedFile& planned, const PlanOptions& opti
 
 }  // namespace
 
-ExitCode run_plan(const PlanOptions& options, ModelOptionsGiven given, std::ostream& out,
+ExitCode run_plan(const PlanOptions& options, const std::string& model_option, std::ostream& out,
                   std::ostream& err) {
   PlannedFile planned;
-  std::optional<Failure> failure = plan_file(options, given, &planned);
+  std::optional<Failure> failure = plan_file(options, model_option, &planned);
   if (!failure) failure = write(planned, options, out);
   if (!failure) return ExitCode::kOk;
   err << "tenure: " << printable(failure->message) << '\n';

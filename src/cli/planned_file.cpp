@@ -39,12 +39,13 @@ ArenaPlanner planner_of(const PlanOptions& options, const Regions& regions) {
                           .set_order(order_of(options.order))
                           .set_fit(options.fit == "best" ? Fit::kBest : Fit::kFirst)
                           .set_default_alignment_bytes(options.alignment_bytes)
-                          .set_reuse(options.reuse));
+                          .set_reuse(!options.no_reuse));
 }
 
 std::string settings_text(const PlanOptions& options) {
-  const std::string placement =
-      options.reuse ? fmt::format("order {}, fit {}", options.order, options.fit) : "without reuse";
+  const std::string placement = options.no_reuse
+                                    ? "without reuse"
+                                    : fmt::format("order {}, fit {}", options.order, options.fit);
   return fmt::format("alignment {} bytes, {}", options.alignment_bytes, placement);
 }
 
@@ -94,9 +95,12 @@ void copy_regions(const MemoryPlan& plan, Report* report) {
   report->regions.assign(plan.regions().begin(), plan.regions().end());
 }
 
-std::string tensor_id(const io::TfliteSubgraph& subgraph, TensorIndex tensor) {
-  const TensorIndex in_file = subgraph.file_tensors[tensor.value];
-  return in_file.is_none() ? "-" : fmt::to_string(in_file.value);
+// Scratch from outside is called after its operator, s3.
+std::string tensor_id(const io::TfliteSubgraph& subgraph, TensorIndex index) {
+  const TensorIndex in_file = subgraph.file_tensors[index.value];
+  if (!in_file.is_none()) return fmt::to_string(in_file.value);
+  const Tensor& tensor = subgraph.graph.tensor(index);
+  return tensor.kind == TensorKind::kScratch ? fmt::format("s{}", tensor.producer.value) : "-";
 }
 
 Report report_of(const io::TfliteSubgraph& subgraph, const Lifetimes& lifetimes,

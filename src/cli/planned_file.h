@@ -22,11 +22,12 @@ struct PlanOptions {
   std::string profile = "litert";
   std::string order = "size";
   std::string fit = "first";
-  bool reuse = true;
+  bool no_reuse = false;
   std::uint64_t limit_bytes = kNoCapacity;  // of the reusable region
   std::uint32_t subgraph = 0;
   bool fold = false;
-  std::string csv;  // empty: none; "-": standard output, instead of the report
+  std::string scratch;  // a list of operators' scratch, for the subgraph; empty: none
+  std::string csv;      // empty: none; "-": standard output, instead of the report
 };
 
 struct PlannedFile {

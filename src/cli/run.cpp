@@ -48,6 +48,46 @@ std::string power_of_two_error(const std::string& text) {
   return "'" + text + "' is no power of two";
 }
 
+std::string name_error(const std::string& name) { return name.empty() ? "the name is empty" : ""; }
+
+// Options that only a model understands.
+std::vector<const CLI::Option*> add_model_options(CLI::App* plan, PlanOptions* options) {
+  const CLI::Option* profile =
+      plan->add_option(
+              "--profile", options->profile,
+              "Which operators share bytes between operand and result: none (strict), as in "
+              "LiteRT (litert), as in tflite-micro (tflm)")
+          ->check(CLI::IsMember({"strict", "litert", "tflm"}))
+          ->capture_default_str();
+  const CLI::Option* fold = plan->add_flag(
+      "--fold", options->fold,
+      "Make tensors that are computed from constants alone persistent; operators with state are "
+      "never folded");
+  const CLI::Option* scratch =
+      plan->add_option("--scratch", options->scratch,
+                       "Add scratch to operators of the subgraph: CSV with the columns "
+                       "operator,bytes,alignment, where an operator is an index or a name")
+          ->type_name("FILE")
+          ->check(name_error);
+  const CLI::Option* subgraph =
+      add_number(plan, "--subgraph", &options->subgraph, "Which subgraph of a model is planned");
+  return {profile, fold, scratch, subgraph};
+}
+
+void add_placement_options(CLI::App* plan, PlanOptions* options) {
+  add_number(plan, "--alignment", &options->alignment_bytes, "Alignment of every block in bytes")
+      ->check(power_of_two_error);
+  plan->add_option("--order", options->order, "Which block is placed next")
+      ->check(CLI::IsMember({"size", "length", "area", "first-use", "breadth", "section"}))
+      ->capture_default_str();
+  plan->add_option("--fit", options->fit, "The lowest gap that holds a block, or the smallest")
+      ->check(CLI::IsMember({"first", "best"}))
+      ->capture_default_str();
+  add_number(plan, "--limit", &options->limit_bytes, "Most bytes of the reusable region's arena")
+      ->default_str("");
+  plan->add_flag("--no-reuse", options->no_reuse, "Give every block bytes of its own");
+}
+
 ExitCode parse_and_run(std::vector<std::string> arguments, std::ostream& out, std::ostream& err) {
   CLI::App app("Plans the memory of neural-network inference.", "tenure");
   app.set_version_flag("--version", kVersionText);
@@ -63,37 +103,14 @@ ExitCode parse_and_run(std::vector<std::string> arguments, std::ostream& out, st
   plan->add_option("FILE", options.file,
                    "A .tflite model, or CSV with the columns id,lower,upper,size")
       ->required();
-  add_number(plan, "--alignment", &options.alignment_bytes, "Alignment of every block in bytes")
-      ->check(power_of_two_error);
-  const CLI::Option* profile =
-      plan->add_option(
-              "--profile", options.profile,
-              "Which operators share bytes between operand and result: none (strict), as in "
-              "LiteRT (litert), as in tflite-micro (tflm)")
-          ->check(CLI::IsMember({"strict", "litert", "tflm"}))
-          ->capture_default_str();
-  const CLI::Option* fold = plan->add_flag(
-      "--fold", options.fold,
-      "Make tensors that are computed from constants alone persistent; operators with state are "
-      "never folded");
-  plan->add_option("--order", options.order, "Which block is placed next")
-      ->check(CLI::IsMember({"size", "length", "area", "first-use", "breadth", "section"}))
-      ->capture_default_str();
-  plan->add_option("--fit", options.fit, "The lowest gap that holds a block, or the smallest")
-      ->check(CLI::IsMember({"first", "best"}))
-      ->capture_default_str();
-  add_number(plan, "--limit", &options.limit_bytes, "Most bytes of the reusable region's arena")
-      ->default_str("");
-  bool no_reuse = false;
-  plan->add_flag("--no-reuse", no_reuse, "Give every block bytes of its own");
-  const CLI::Option* subgraph =
-      add_number(plan, "--subgraph", &options.subgraph, "Which subgraph of a model is planned");
+  const std::vector<const CLI::Option*> model_options = add_model_options(plan, &options);
+  add_placement_options(plan, &options);
   plan->add_option(
           "--csv", options.csv,
           "Write the reusable region's blocks as id,lower,upper,size,offset; - writes them "
           "to standard output, in place of the tables")
       ->type_name("OUT")
-      ->check([](const std::string& name) { return name.empty() ? "the name is empty" : ""; });
+      ->check(name_error);
 
   std::reverse(arguments.begin(), arguments.end());  // CLI11 takes them from the back
   try {
@@ -105,9 +122,9 @@ ExitCode parse_and_run(std::vector<std::string> arguments, std::ostream& out, st
     err << "tenure: standard output: cannot write\n";
     return ExitCode::kFileAccess;
   }
-  options.reuse = !no_reuse;
-  return run_plan(options, {profile->count() > 0, subgraph->count() > 0, fold->count() > 0}, out,
-                  err);
+  const auto given = std::find_if(model_options.begin(), model_options.end(),
+                                  [](const CLI::Option* option) { return option->count() > 0; });
+  return run_plan(options, given == model_options.end() ? "" : (*given)->get_name(), out, err);
 }
 
 }  // namespace

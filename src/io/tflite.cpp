@@ -2,6 +2,8 @@
 
 #include "tenure/io/tflite.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cstring>
 #include <utility>
@@ -34,6 +36,12 @@ Result<TfliteModel> parse(const std::uint8_t* data, std::size_t size, std::uint6
   const ModelView view(root);
   const Result<ResourceVariables> variables = ResourceVariables::find(view);
   if (!variables.ok()) return variables.error();
+  if (options.scratch != nullptr && options.scratch_subgraph >= view.subgraph_count()) {
+    return Error{
+        StatusCode::kInvalidInput,
+        fmt::format("there is no subgraph {} for {}; the model has {}, counted from 0",
+                    options.scratch_subgraph, options.scratch->name, view.subgraph_count())};
+  }
   TfliteModel model;
   for (std::uint32_t i = 0; i < view.subgraph_count(); ++i) {
     Result<TfliteSubgraph> subgraph = read_subgraph(view, *variables, i, options);

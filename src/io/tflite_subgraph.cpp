@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "io/tflite_profile.h"
+#include "io/tflite_scratch.h"
 #include "io/tflite_state.h"
 #include "tenure/fold.h"
 #include "tenure/graph_builder.h"
@@ -35,6 +36,7 @@ class SubgraphReader {
     result_.name = text_of(source_.name());
     if (MaybeError error = add_tensors()) return *error;
     add_variables();
+    if (MaybeError error = find_scratch()) return *error;
     for (std::uint32_t i = 0; i < count_of(source_.operators()); ++i) add_operator(i);
     for (std::uint32_t i = 0; i < count_of(source_.outputs()); ++i) {
       const TensorIndex output = index_of(source_.outputs()->Get(i));
@@ -169,6 +171,7 @@ class SubgraphReader {
       if (ResourceVariables::assigns(code)) op.output(variable_tensors_[*number]);
     }
     add_intermediates(&op, source);
+    add_scratch(&op, source);
     if (has_state(model_, source_, source)) op.stateful();
     note_calls(index, source);
   }
@@ -215,6 +218,27 @@ class SubgraphReader {
     }
   }
 
+  [[nodiscard]] MaybeError find_scratch() {
+    if (options_.scratch == nullptr || options_.scratch_subgraph != index_) return std::nullopt;
+    auto found = find_operators(model_, index_, *options_.scratch);
+    if (!found.ok()) return found.error();
+    scratch_ = std::move(*found);
+    return std::nullopt;
+  }
+
+  // Operators and their scratch come in the same order.
+  void add_scratch(OperatorBuilder* op, const tflite::Operator& source) {
+    const std::uint32_t index = op->index().value;
+    for (; next_scratch_ < scratch_.size() && scratch_[next_scratch_].op == index;
+         ++next_scratch_) {
+      const ScratchRow& row = *scratch_[next_scratch_].row;
+      const std::string name =
+          fmt::format("scratch of operator {} '{}'", index, model_.operator_name(source));
+      op->scratch(name.c_str(), row.size_bytes, row.alignment_bytes);
+      result_.file_tensors.push_back(TensorIndex::none());
+    }
+  }
+
   void note_calls(std::uint32_t index, const tflite::Operator& source) {
     const std::vector<std::int64_t> called = ModelView::called_subgraphs(source);
     if (called.empty()) return;
@@ -233,6 +257,8 @@ class SubgraphReader {
   std::vector<bool> is_input_;                 // by tensor of the file, as are the next two
   std::vector<TensorKind> kinds_;
   std::vector<std::uint64_t> sizes_;
+  std::vector<OperatorScratch> scratch_;  // from outside, by operator
+  std::size_t next_scratch_ = 0;
   TensorGraphBuilder builder_;
   TfliteSubgraph result_;
 };

@@ -19,6 +19,7 @@
 #include "tenure/graph.h"
 #include "tenure/index.h"
 #include "tenure/io/result.h"
+#include "tenure/io/scratch.h"
 #include "tenure/span.h"
 
 namespace tenure::io {
@@ -57,17 +58,25 @@ struct TfliteOptions {
   //   whatever else calls a subgraph;
   //   of which nothing is known: CUSTOM (Flex too), DELEGATE, numbers without a name.
   bool fold = false;
+  // Scratch tensors for operators of one subgraph, which must exist; null: none. The list must
+  // outlive the call that takes these options.
+  const ScratchList* scratch = nullptr;
+  std::uint32_t scratch_subgraph = 0;
 
   TfliteOptions& set_profile(TfliteProfile value) noexcept { return profile = value, *this; }
   TfliteOptions& set_fold(bool value) noexcept { return fold = value, *this; }
+  TfliteOptions& set_scratch(const ScratchList& list, std::uint32_t subgraph = 0) noexcept {
+    return scratch = &list, scratch_subgraph = subgraph, *this;
+  }
 };
 
 struct TfliteSubgraph {
   std::string name;  // may be empty
   // The tensors of the file with their indices, then those that the file has no plain tensor for:
-  // resource variables, and scratch for operators' intermediates.
+  // resource variables, scratch for operators' intermediates, and scratch from outside.
   TensorGraph graph;
-  // By TensorIndex: the index in the file's subgraph; none for resource variables.
+  // By TensorIndex: the index in the file's subgraph; none for resource variables and scratch from
+  // outside.
   std::vector<TensorIndex> file_tensors;
   // Folded operators, in their order: they need not run after the first run. Empty without `fold`.
   std::vector<OperatorIndex> run_once;
@@ -90,7 +99,8 @@ struct TfliteSource {
 };
 
 // Nothing in the file is trusted: everything is checked before it is followed. Fails with
-// kInvalidInput and the subgraph, tensor or operator that is wrong, kOverflow for a size beyond 64
+// kInvalidInput and the subgraph, tensor or operator that is wrong, or the line of a scratch list
+// that names no operator or several, kOverflow for a size beyond 64
 // bits, kOutOfMemory.
 [[nodiscard]] Result<TfliteModel> read_tflite(const std::string& path,
                                               const TfliteOptions& options = TfliteOptions());
