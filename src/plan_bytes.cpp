@@ -67,7 +67,8 @@ Status PlanBytes::check_regions() const noexcept {
     const RegionIndex index(i);
     const std::byte* const region = region_bytes(index);
     const std::uint8_t alignment = read_8(region + format::kRegionAlignmentAt);
-    if ((alignment & ~format::kKeepsContents) > 63 || read_8(region + format::kRegionUnitAt) > 63) {
+    const std::uint8_t unit = read_8(region + format::kRegionUnitAt);
+    if ((alignment & ~format::kKeepsContents) > 63 || (unit & ~format::kProven) > 63) {
       return damaged().with(index);
     }
     const std::uint64_t size_bytes = layout(index).size_bytes;
@@ -124,7 +125,9 @@ RegionPlan PlanBytes::region(RegionIndex index) const noexcept {
   RegionPlan region;
   region.arena_bytes = read_64(bytes + format::kRegionArenaAt);
   region.lower_bound_bytes = read_64(bytes + format::kRegionLowerBoundAt);
-  region.unit_bytes = std::uint64_t{1} << read_8(bytes + format::kRegionUnitAt);
+  const std::uint8_t unit = read_8(bytes + format::kRegionUnitAt);
+  region.unit_bytes = std::uint64_t{1} << (unit & (format::kProven - 1));
+  region.is_proven = (unit & format::kProven) != 0;
   region.peak_step = Step(read_32(bytes + format::kRegionPeakStepAt));
   return region;
 }

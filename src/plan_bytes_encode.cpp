@@ -115,7 +115,8 @@ void write_region(std::byte* bytes, const RegionPlan& region, const RegionLayout
   const std::uint32_t flag = layout.keeps_contents ? format::kKeepsContents : 0;
   write_number(bytes + format::kRegionAlignmentAt, trailing_zeros(layout.alignment_bytes) | flag,
                1);
-  write_number(bytes + format::kRegionUnitAt, trailing_zeros(region.unit_bytes), 1);
+  const std::uint32_t proven = region.is_proven ? format::kProven : 0;
+  write_number(bytes + format::kRegionUnitAt, trailing_zeros(region.unit_bytes) | proven, 1);
 }
 
 // Returns where the next thing goes.

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "internal/placement.h"
+#include "internal/search.h"
 #include "tenure/array.h"
 
 namespace tenure {
@@ -51,6 +52,7 @@ class Planning {
     const Result<RegionBound> bound = lower_bound(problem_, region, options_.upstream);
     if (!bound.ok()) return bound.status();
     if (Status status = place(region); !status.ok()) return status;
+    if (Status status = improve(region, *bound, &result->plan); !status.ok()) return status;
     result->plan.lower_bound_bytes = bound->lower_bound_bytes;
     result->plan.unit_bytes = bound->unit_bytes;
     result->plan.peak_step = bound->peak_step;
@@ -65,6 +67,16 @@ class Planning {
     if (!status.ok()) return status;
     return internal::place_in_gaps(problem_, region, order_, options_.fit, options_.upstream,
                                    offsets_);
+  }
+
+  Status improve(RegionIndex region, const RegionBound& bound, RegionPlan* plan) noexcept {
+    const bool reuse = options_.reuse && problem_.regions[region.value].reuse;
+    if (options_.effort == Effort::kFast || !reuse) return Status();
+    internal::SearchResult found;
+    Status status =
+        internal::improve_placement(problem_, region, bound, options_, offsets_, &found);
+    plan->is_proven = status.ok() && found.is_proven;
+    return status;
   }
 
   Status measure(RegionIndex region, RegionResult* result) const noexcept {

@@ -93,6 +93,23 @@ TEST_F(TenurePlan, SaysWhatIsWrongInTheFile) {
       model + ": this is no TensorFlow Lite model: it does not begin with the mark TFL3");
 }
 
+// Greedy by size needs 24 bytes, and the bound is 16.
+TEST_F(TenurePlan, TriesHarderOnRequest) {
+  const std::string file = write("p2.csv",
+                                 "id,lower,upper,size\n"
+                                 "a,4,8,1\nb,2,5,6\nc,3,5,8\nd,1,3,3\ne,0,3,3\nf,0,3,4\ng,0,2,6\n");
+  const auto plan_within = [&](const char* limit, const char* effort) {
+    return run({"plan", file, "--alignment", "1", "--limit", limit, "--effort", effort});
+  };
+  EXPECT_EQ(plan_within("16", "fast").code, ExitCode::kLimit);
+  EXPECT_EQ(plan_within("16", "balanced").code, ExitCode::kOk);
+  EXPECT_EQ(plan_within("16", "best").code, ExitCode::kOk);
+  EXPECT_EQ(plan_within("15", "best").code, ExitCode::kLimit);
+  EXPECT_NE(plan_within("16", "best").out.find("effort best"), std::string::npos);
+  EXPECT_EQ(run({"plan", file, "--effort", "best", "--budget", "0"}).code, ExitCode::kOk);
+  EXPECT_EQ(plan_within("16", "most").code, ExitCode::kUsage);
+}
+
 TEST_F(TenurePlan, NamesBlocksByTheIdsOfTheFile) {
   const std::string fixed = write("fixed.csv",
                                   "id,lower,upper,size,offset\n"

@@ -382,6 +382,36 @@ mutant("shared memory stays grown for a model that was refused" src/shared_arena
 mutant("a model is not told that trimming has moved memory" src/shared_arena.cpp
   [[if (status.ok() && arena_.moved()) ++generation_;]]
   [[]])
+mutant("a skipped item is placed where it was skipped" src/packing_state.cpp
+  [[raise_floor(other, packing_->fit(other, rest + 1));]]
+  [[raise_floor(other, rest);]])
+mutant("what was skipped is not told of risen floors" src/packing_state.cpp
+  [[if (is_anywhere || (item.first_section <= last && first <= item.last_section)) support(index);]]
+  [[]])
+mutant("a section may be fuller than the cap" src/packing_state.cpp
+  [[if (lowest > cap_ || remaining_[section] > cap_ - lowest) return fail();]]
+  [[]])
+mutant("a floor may be above the cap" src/packing_state.cpp
+  [[risen.floor > cap_ || risen.size > cap_ - risen.floor]]
+  [[false]])
+mutant("rewinding leaves an item placed" src/packing_state.cpp
+  [[spots_[change.index].is_placed = false;]]
+  [[]])
+mutant("twins need not have the same alignment" src/packing_state.cpp
+  [[twin.size == item.size && twin.alignment_mask == item.alignment_mask]]
+  [[twin.size == item.size]])
+mutant("a piece that fails ends only itself" src/packing_search.cpp
+  [[while (frames_.size() > part.split_frame)]]
+  [[while (frames_.size() > part.first_frame)]])
+mutant("what may overlap counts twice in a section" src/packing.cpp
+  [[(items_[i].size < items_[j].size ? items_[i] : items_[j]).counted = 0;]]
+  [[]])
+mutant("a search sees no obstacles" src/packing.cpp
+  [[if (range.end <= place) continue;]]
+  [[if (range.end > 0) continue;]])
+mutant("a search without a result is a proof" src/search.cpp
+  [[if (outcome == PackingSearch::Outcome::kNone) bound_bytes_ = cap + unit_;]]
+  [[if (outcome != PackingSearch::Outcome::kFound) bound_bytes_ = cap + unit_;]])
 
 # ---- the run
 

@@ -88,6 +88,18 @@ TEST(PlanBytes, AreReadAsTheyWereWritten) {
   EXPECT_TRUE(opened->region(kPersistentRegion).peak_step.is_none());
 }
 
+TEST(PlanBytes, TellWhichRegionIsProvenOptimal) {
+  test::PlanCopy plan = tiny_plan();
+  plan.regions[0].is_proven = true;
+  const std::vector<std::byte> bytes = test::encoded(plan.make(), kTinyFingerprint);
+  const Result<PlanBytes> opened = PlanBytes::open(bytes, kTinyFingerprint);
+  ASSERT_TRUE(opened.ok());
+  test::expect_same(*opened, plan.make());
+  EXPECT_TRUE(opened->region(kReusableRegion).is_optimal());
+  EXPECT_EQ(opened->region(kReusableRegion).unit_bytes, 64U);
+  EXPECT_FALSE(opened->region(kPersistentRegion).is_proven);
+}
+
 // What a device does: the plan in flash, the arena in a static buffer, nothing from the heap. The
 // function's lines are the example of plan_bytes.h.
 constexpr std::uint64_t kModel = kTinyFingerprint;

@@ -23,10 +23,13 @@ struct RegionPlan {
   std::uint64_t arena_bytes = 0;        // largest offset + size, rounded up to the unit
   std::uint64_t lower_bound_bytes = 0;  // no plan is smaller
   std::uint64_t unit_bytes = 1;         // smallest alignment of its blocks
-  Step peak_step;  // where the lower bound is reached; none for an empty region
+  Step peak_step;          // where the lower bound is reached; none for an empty region
+  bool is_proven = false;  // a search has shown that no plan is smaller, above the lower bound too
 
   // Nobody can do better. False says only that it is not known.
-  [[nodiscard]] bool is_optimal() const noexcept { return arena_bytes == lower_bound_bytes; }
+  [[nodiscard]] bool is_optimal() const noexcept {
+    return is_proven || arena_bytes == lower_bound_bytes;
+  }
 };
 
 // Thread safety: const functions may be called from several threads. Spans stay valid as long as

@@ -31,7 +31,8 @@
 //   | behind    | 4               | CRC-32 of all before (as in zlib and IEEE 802.3)
 //
 //   A region: 8 size_bytes, 8 arena_bytes, 8 lower_bound_bytes, 4 peak_step (2^32 - 1: none),
-//             1 log2 of alignment_bytes (+ 128: keeps contents), 1 log2 of unit_bytes.
+//             1 log2 of alignment_bytes (+ 128: keeps contents), 1 log2 of unit_bytes
+//             (+ 128: proven).
 //   A placement: 1 region (255: none), W offset_bytes / 2^S (none: 0).
 
 #include <cstddef>

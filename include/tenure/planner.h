@@ -47,9 +47,41 @@ enum class Fit : std::uint8_t {
   kBest,   // the smallest; above everything only when no gap holds it
 };
 
+inline constexpr PlacementOrder kPlacementOrders[] = {
+    PlacementOrder::kSize,     PlacementOrder::kLength,  PlacementOrder::kArea,
+    PlacementOrder::kFirstUse, PlacementOrder::kBreadth, PlacementOrder::kSection};
+
+// How hard to try, each level at least as well as the one before. All stop at the lower bound.
+enum class Effort : std::uint8_t {
+  kFast,      // the order and the fit alone
+  kBalanced,  // then every order and fit, and a short search
+  kBest,      // then a search until the steps run out or nothing lower can be
+};
+// About a second for some hundred blocks.
+inline constexpr std::uint64_t kDefaultSearchSteps = 150'000;
+
+struct SearchReport {
+  RegionIndex region;
+  std::uint64_t arena_bytes = 0;        // of the best placement so far
+  std::uint64_t lower_bound_bytes = 0;  // what is proven so far
+  std::uint64_t steps = 0;
+  std::uint64_t max_steps = 0;
+};
+// Called now and then while an effort above kFast searches; false cancels, and the best placement so
+// far is the plan.
+struct SearchProgress {
+  bool (*report)(void* user, const SearchReport& state) noexcept = nullptr;
+  void* user = nullptr;
+};
+
 struct PlannerOptions {
   PlacementOrder order = PlacementOrder::kSize;
   Fit fit = Fit::kFirst;
+  Effort effort = Effort::kFast;
+  // Items that a search may place or skip, for each region. Steps are not time: the plan does not
+  // depend on the machine.
+  std::uint64_t search_steps = kDefaultSearchSteps;
+  SearchProgress progress;
   // For tensors of a graph that ask for none; a power of two from 1.
   std::uint64_t default_alignment_bytes = kDefaultAlignmentBytes;
   // False gives every block bytes of its own: slow and large, but a wrong live range does no harm.
@@ -64,6 +96,11 @@ struct PlannerOptions {
 
   PlannerOptions& set_order(PlacementOrder value) noexcept { return order = value, *this; }
   PlannerOptions& set_fit(Fit value) noexcept { return fit = value, *this; }
+  PlannerOptions& set_effort(Effort value) noexcept { return effort = value, *this; }
+  PlannerOptions& set_search_steps(std::uint64_t value) noexcept {
+    return search_steps = value, *this;
+  }
+  PlannerOptions& set_progress(SearchProgress value) noexcept { return progress = value, *this; }
   PlannerOptions& set_default_alignment_bytes(std::uint64_t value) noexcept {
     return default_alignment_bytes = value, *this;
   }

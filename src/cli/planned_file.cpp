@@ -26,6 +26,11 @@ PlacementOrder order_of(std::string_view name) {
   return name == "section" ? PlacementOrder::kSection : PlacementOrder::kSize;
 }
 
+Effort effort_of(std::string_view name) {
+  if (name == "balanced") return Effort::kBalanced;
+  return name == "best" ? Effort::kBest : Effort::kFast;
+}
+
 using Regions = std::array<Region, 2>;
 
 Regions regions_of(const PlanOptions& options) {
@@ -38,15 +43,17 @@ ArenaPlanner planner_of(const PlanOptions& options, const Regions& regions) {
                           .set_regions(regions)
                           .set_order(order_of(options.order))
                           .set_fit(options.fit == "best" ? Fit::kBest : Fit::kFirst)
+                          .set_effort(effort_of(options.effort))
+                          .set_search_steps(options.search_steps)
                           .set_default_alignment_bytes(options.alignment_bytes)
                           .set_reuse(!options.no_reuse));
 }
 
 std::string settings_text(const PlanOptions& options) {
-  const std::string placement = options.no_reuse
-                                    ? "without reuse"
-                                    : fmt::format("order {}, fit {}", options.order, options.fit);
-  return fmt::format("alignment {} bytes, {}", options.alignment_bytes, placement);
+  std::string text = fmt::format("alignment {} bytes, ", options.alignment_bytes);
+  if (options.no_reuse) return text + "without reuse";
+  text += fmt::format("order {}, fit {}", options.order, options.fit);
+  return options.effort == "fast" ? text : text + ", effort " + options.effort;
 }
 
 // Who needs the bytes that a limit does not grant: the blocks live at the step, the largest first.

@@ -12,6 +12,7 @@
 #include "tenure/io/csv.h"
 #include "tenure/io/result.h"
 #include "tenure/io/tflite.h"
+#include "tenure/planner.h"
 #include "tenure/problem.h"
 
 namespace tenure::cli {
@@ -22,6 +23,8 @@ struct PlanOptions {
   std::string profile = "litert";
   std::string order = "size";
   std::string fit = "first";
+  std::string effort = "fast";
+  std::uint64_t search_steps = kDefaultSearchSteps;
   bool no_reuse = false;
   std::uint64_t limit_bytes = kNoCapacity;  // of the reusable region
   std::uint32_t subgraph = 0;

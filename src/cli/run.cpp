@@ -83,6 +83,11 @@ void add_placement_options(CLI::App* plan, PlanOptions* options) {
   plan->add_option("--fit", options->fit, "The lowest gap that holds a block, or the smallest")
       ->check(CLI::IsMember({"first", "best"}))
       ->capture_default_str();
+  plan->add_option("--effort", options->effort,
+                   "Order and fit alone, all of them and a short search, or a long search")
+      ->check(CLI::IsMember({"fast", "balanced", "best"}))
+      ->capture_default_str();
+  add_number(plan, "--budget", &options->search_steps, "Steps that a search may take");
   add_number(plan, "--limit", &options->limit_bytes, "Most bytes of the reusable region's arena")
       ->default_str("");
   plan->add_flag("--no-reuse", options->no_reuse, "Give every block bytes of its own");

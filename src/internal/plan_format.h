@@ -31,6 +31,7 @@ inline constexpr std::size_t kRegionPeakStepAt = 24;
 inline constexpr std::size_t kRegionAlignmentAt = 28;
 inline constexpr std::uint8_t kKeepsContents = 128;  // added to the alignment's log2
 inline constexpr std::size_t kRegionUnitAt = 29;
+inline constexpr std::uint8_t kProven = 128;  // added to the unit's log2
 inline constexpr std::size_t kRegionBytes = 30;
 
 inline constexpr std::size_t kChecksumBytes = 4;

@@ -1,0 +1,227 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include "internal/search.h"
+
+#include <algorithm>
+
+#include "internal/packing.h"
+#include "internal/packing_search.h"
+#include "internal/placement.h"
+#include "tenure/array.h"
+
+namespace tenure::internal {
+namespace {
+
+// Beyond these a step of the search takes too long to be one.
+constexpr std::size_t kMaxItems = 4'000;
+constexpr std::uint64_t kMaxPairs = 2'000'000;
+
+using Key = PackingKey;
+constexpr PackingOrder kOrders[] = {
+    {{Key::kSection, Key::kLength, Key::kArea}, false},
+    {{Key::kSection, Key::kArea, Key::kLength}, false},
+    {{Key::kLength, Key::kArea, Key::kSection}, false},
+    {{Key::kSection, Key::kOverlaps, Key::kNone}, false},
+    {{Key::kEnd, Key::kLength, Key::kNone}, false},
+    {{Key::kSection, Key::kSections, Key::kNone}, false},
+    {{Key::kSection, Key::kLength, Key::kArea}, true},
+    {{Key::kSection, Key::kSections, Key::kArea}, true},
+};
+
+// Restarts: steps for each attempt, in items, and how far between bound and incumbent the second
+// target of an attempt lies, in eighths. The first target is the bound.
+struct Round {
+  std::uint32_t steps_per_item;
+  std::uint32_t target_eighths;
+};
+constexpr Round kRounds[] = {{3, 6}, {15, 7}, {75, 4}};
+constexpr std::size_t kBalancedRounds = 1;
+
+// 1 1 2 1 1 2 4 ...: Luby, Sinclair and Zuckerman's restarts, `index` from 1.
+std::uint64_t luby(std::uint64_t index) noexcept {
+  for (;;) {
+    std::uint64_t length = 1;
+    while (length * 2 <= index + 1) length *= 2;
+    if (length == index + 1) return length / 2;
+    index -= length - 1;
+  }
+}
+
+class Improvement {
+ public:
+  Improvement(const PlanningProblem& problem, RegionIndex region, const RegionBound& bound,
+              const PlannerOptions& options, Span<std::uint64_t> offsets) noexcept
+      : problem_(problem),
+        region_(region),
+        bound_bytes_(bound.lower_bound_bytes),
+        unit_(bound.unit_bytes),
+        options_(options),
+        offsets_(offsets),
+        steps_left_(options.search_steps),
+        packing_(options.upstream),
+        search_(options.upstream) {}
+
+  Status run(SearchResult* result) noexcept {
+    height_ = height_of(offsets_);
+    Status status = try_strategies();
+    if (status.ok() && !is_done()) status = search();
+    *result = {height_, height_ <= bound_bytes_};
+    return status;
+  }
+
+ private:
+  [[nodiscard]] bool is_done() const noexcept { return is_cancelled_ || height_ <= bound_bytes_; }
+
+  [[nodiscard]] bool is_in_region(const Block& block) const noexcept {
+    return block.region == region_ && block.size_bytes != 0;
+  }
+
+  [[nodiscard]] std::uint64_t height_of(Span<const std::uint64_t> offsets) const noexcept {
+    std::uint64_t height = 0;
+    for (std::size_t i = 0; i < problem_.blocks.size(); ++i) {
+      const Block& block = problem_.blocks[i];
+      if (is_in_region(block)) height = std::max(height, offsets[i] + block.size_bytes);
+    }
+    return (height + unit_ - 1) & ~(unit_ - 1);
+  }
+
+  void report() noexcept {
+    const SearchProgress& progress = options_.progress;
+    if (progress.report == nullptr) return;
+    const SearchReport state{region_, height_, bound_bytes_, options_.search_steps - steps_left_,
+                             options_.search_steps};
+    if (!progress.report(progress.user, state)) is_cancelled_ = true;
+  }
+
+  Status try_strategies() noexcept {
+    Array<std::uint64_t> candidate(options_.upstream);
+    Array<std::uint32_t> order(options_.upstream);
+    if (!candidate.append(offsets_)) return Status(Reason::kUpstreamRefused);
+    for (const PlacementOrder by : kPlacementOrders) {
+      if (is_done()) break;
+      Status status = order_blocks(problem_, region_, by, options_.upstream, &order);
+      if (!status.ok()) return status;
+      for (const Fit fit : {Fit::kFirst, Fit::kBest}) {
+        if (is_done() || (by == options_.order && fit == options_.fit)) continue;
+        status = place_in_gaps(problem_, region_, order, fit, options_.upstream, candidate);
+        if (status.reason() == Reason::kSizeOverflow) continue;
+        if (!status.ok()) return status;
+        adopt(candidate);
+        report();
+      }
+    }
+    return Status();
+  }
+
+  void adopt(Span<const std::uint64_t> candidate) noexcept {
+    const std::uint64_t height = height_of(candidate);
+    if (height >= height_) return;
+    height_ = height;
+    for (std::size_t i = 0; i < problem_.blocks.size(); ++i) {
+      if (is_in_region(problem_.blocks[i])) offsets_[i] = candidate[i];
+    }
+  }
+
+  Status search() noexcept {
+    Array<std::uint32_t> movable(options_.upstream);
+    Array<std::uint32_t> fixed(options_.upstream);
+    for (std::uint32_t i = 0; i < problem_.blocks.size(); ++i) {
+      const Block& block = problem_.blocks[i];
+      if (!is_in_region(block)) continue;
+      if (!(block.is_fixed() ? fixed : movable).push_back(i)) {
+        return Status(Reason::kUpstreamRefused);
+      }
+    }
+    if (movable.size() > kMaxItems) return Status();
+    if (!packing_.reset(problem_, {movable, fixed, offsets_}, unit_, kMaxPairs)) {
+      return packing_.is_too_large() ? Status() : Status(Reason::kUpstreamRefused);
+    }
+    if (!search_.reset(packing_)) return Status(Reason::kUpstreamRefused);
+    for (const PackingOrder& order : kOrders) {
+      if (!is_done() && !attempt(kMaxArenaBytes, order, 0, packing_.item_count())) break;
+    }
+    return is_out_of_memory_ ? Status(Reason::kUpstreamRefused) : restart();
+  }
+
+  // Deterministic orders with longer and longer budgets, then orders that blame and chance make.
+  Status restart() noexcept {
+    std::size_t rounds = sizeof(kRounds) / sizeof(kRounds[0]);
+    if (options_.effort == Effort::kBalanced) rounds = kBalancedRounds;
+    for (std::size_t round = 0; round < rounds; ++round) {
+      for (const PackingOrder& order : kOrders) {
+        const std::uint64_t steps =
+            std::uint64_t{kRounds[round].steps_per_item} * packing_.item_count();
+        if (may_go_on()) static_cast<void>(attempt(bound_bytes_, order, 0, steps));
+        while (may_go_on() && attempt(target(kRounds[round].target_eighths), order, 0, steps)) {
+        }
+      }
+    }
+    // In one go, because a proof that there is nothing lower cannot be made in pieces.
+    if (options_.effort == Effort::kBest && may_go_on()) {
+      static_cast<void>(attempt(target(8), kOrders[0], 0, steps_left_ / 4));
+    }
+    for (std::uint64_t seed = 1; options_.effort == Effort::kBest && may_go_on(); ++seed) {
+      const Key first = seed % 2 == 0 ? Key::kRandom : Key::kWeight;
+      const PackingOrder order{{first, Key::kSection, Key::kLength}, seed % 3 == 0};
+      const std::uint64_t eighths = seed % 4 * 2;
+      const std::uint64_t steps = 3 * luby(seed) * packing_.item_count();
+      static_cast<void>(attempt(target(eighths), order, seed, steps));
+    }
+    return is_out_of_memory_ ? Status(Reason::kUpstreamRefused) : Status();
+  }
+
+  [[nodiscard]] bool may_go_on() const noexcept {
+    return !is_done() && !is_out_of_memory_ && steps_left_ != 0;
+  }
+
+  // Between the bound and one unit below the incumbent.
+  [[nodiscard]] std::uint64_t target(std::uint64_t eighths) const noexcept {
+    const std::uint64_t units = (height_ - bound_bytes_) / unit_;
+    const std::uint64_t above = std::min(units / 8 * eighths + units % 8 * eighths / 8, units - 1);
+    return bound_bytes_ + above * unit_;
+  }
+
+  // True when a lower packing was found.
+  [[nodiscard]] bool attempt(std::uint64_t cap, const PackingOrder& order, std::uint64_t seed,
+                             std::uint64_t steps) noexcept {
+    const std::uint64_t given = std::min(steps, steps_left_);
+    std::uint64_t left = given;
+    const PackingSearch::Outcome outcome = search_.run(cap, order, seed, &left);
+    steps_left_ -= given - left;
+    is_out_of_memory_ = outcome == PackingSearch::Outcome::kOutOfMemory;
+    // Nothing is as low as the cap, so whatever there is ends a unit higher.
+    if (outcome == PackingSearch::Outcome::kNone) bound_bytes_ = cap + unit_;
+    const bool is_better = outcome == PackingSearch::Outcome::kFound && search_.height() < height_;
+    if (is_better) {
+      for (std::uint32_t i = 0; i < packing_.item_count(); ++i) {
+        offsets_[packing_.item(i).block] = search_.offset(i);
+      }
+      height_ = height_of(offsets_);
+    }
+    report();
+    return is_better;
+  }
+
+  const PlanningProblem& problem_;
+  RegionIndex region_;
+  std::uint64_t bound_bytes_;  // rises when a search proves that there is nothing lower
+  std::uint64_t unit_;
+  const PlannerOptions& options_;
+  Span<std::uint64_t> offsets_;  // of the incumbent
+  std::uint64_t height_ = 0;
+  std::uint64_t steps_left_;
+  bool is_cancelled_ = false;
+  bool is_out_of_memory_ = false;
+  Packing packing_;
+  PackingSearch search_;
+};
+
+}  // namespace
+
+Status improve_placement(const PlanningProblem& problem, RegionIndex region,
+                         const RegionBound& bound, const PlannerOptions& options,
+                         Span<std::uint64_t> offsets, SearchResult* result) noexcept {
+  return Improvement(problem, region, bound, options, offsets).run(result);
+}
+
+}  // namespace tenure::internal
