@@ -2,7 +2,9 @@
 
 #include "tenure/status.h"
 
-#include <cstring>
+#include <cstdint>
+
+#include "internal/text_writer.h"
 
 namespace tenure {
 namespace {
@@ -86,6 +88,14 @@ ReasonEntry entry_of(Reason reason) noexcept {
       return {Code::kInvalidInput, "a tensor's memory has not been brought"};
     case Reason::kArenaInUse:
       return {Code::kInvalidInput, "another model uses the shared arena"};
+    case Reason::kBlocksLive:
+      return {Code::kInUse, "blocks are live in the memory concerned"};
+    case Reason::kRunInProgress:
+      return {Code::kInUse, "a model is running in the memory concerned"};
+    case Reason::kStaleMark:
+      return {Code::kInvalidInput, "the mark is stale: the pool was rewound past it or reset"};
+    case Reason::kPoolExhausted:
+      return {Code::kLimitExceeded, "the pool has no room for it in one piece"};
     case Reason::kPlanBytesDamaged:
       return {Code::kUnsafePlan, "the bytes are not those of a plan, or are damaged"};
     case Reason::kPlanBytesVersion:
@@ -116,38 +126,31 @@ ReasonEntry entry_of(Reason reason) noexcept {
   return {StatusCode::kInvalidInput, "unknown reason"};
 }
 
-class Writer {
+class Culprits {
  public:
-  explicit Writer(TextSink sink) noexcept : sink_(sink) {}
+  explicit Culprits(TextSink sink) noexcept : writer_(sink) {}
 
-  Writer& text(const char* value) noexcept {
-    sink_.write(sink_.user, value, std::strlen(value));
-    return *this;
-  }
-  Writer& number(std::uint64_t value) noexcept {
-    char digits[20];
-    std::size_t begin = sizeof(digits);
-    do {
-      digits[--begin] = static_cast<char>('0' + value % 10);
-      value /= 10;
-    } while (value != 0);
-    sink_.write(sink_.user, digits + begin, sizeof(digits) - begin);
-    return *this;
-  }
   template <class Tag>
-  void culprit(const char* word, Index<Tag> index, const char* name) noexcept {
+  void add(const char* word, Index<Tag> index, const char* name) noexcept {
     if (index.is_none()) return;
-    text(separator_).text(word).text(" ").number(index.value);
-    if (name != nullptr && *name != '\0') text(" '").text(name).text("'");
-    separator_ = ", ";
+    separate().text(word).text(" ").number(index.value);
+    if (name != nullptr && *name != '\0') writer_.text(" '").text(name).text("'");
   }
-  void bytes(const char* word, std::uint64_t value) noexcept {
-    text(separator_).text(word).text(" ").number(value).text(" bytes");
-    separator_ = ", ";
+  void add_bytes(const char* word, std::uint64_t value) noexcept {
+    separate().text(word).text(" ").number(value).text(" bytes");
+  }
+  void add_live(std::uint64_t blocks) noexcept {
+    separate().number(blocks).text(blocks == 1 ? " block live" : " blocks live");
   }
 
  private:
-  TextSink sink_;
+  TextWriter& separate() noexcept {
+    writer_.text(separator_);
+    separator_ = ", ";
+    return writer_;
+  }
+
+  TextWriter writer_;
   const char* separator_ = ": ";
 };
 
@@ -166,20 +169,21 @@ void describe(const Status& status, NameSource names, TextSink sink) noexcept {
   if (!status.op.is_none() && names.operator_name != nullptr) {
     operator_name = names.operator_name(names.user, status.op);
   }
-  Writer writer(sink);
-  writer.text(text_of(status.reason()));
-  writer.culprit("operator", status.op, operator_name);
-  writer.culprit("tensor", status.tensor, tensor_name(status.tensor));
-  writer.culprit("tensor", status.other_tensor, tensor_name(status.other_tensor));
-  writer.culprit("block", status.block, nullptr);
-  writer.culprit("block", status.other_block, nullptr);
-  writer.culprit("region", status.region, nullptr);
-  writer.culprit("step", status.step, nullptr);
-  if (status.needed_bytes != 0) writer.bytes("needed", status.needed_bytes);
+  TextWriter(sink).text(text_of(status.reason()));
+  Culprits culprits(sink);
+  culprits.add("operator", status.op, operator_name);
+  culprits.add("tensor", status.tensor, tensor_name(status.tensor));
+  culprits.add("tensor", status.other_tensor, tensor_name(status.other_tensor));
+  culprits.add("block", status.block, nullptr);
+  culprits.add("block", status.other_block, nullptr);
+  culprits.add("region", status.region, nullptr);
+  culprits.add("step", status.step, nullptr);
+  if (status.needed_bytes != 0) culprits.add_bytes("needed", status.needed_bytes);
   if (status.available_bytes != 0 || status.code() == StatusCode::kLimitExceeded) {
-    writer.bytes("available", status.available_bytes);
+    culprits.add_bytes("available", status.available_bytes);
   }
   if (status.alignment_bytes != 0) writer.bytes("alignment", status.alignment_bytes);
+  if (status.live_blocks != 0) culprits.add_live(status.live_blocks);
 }
 
 }  // namespace tenure

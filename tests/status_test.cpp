@@ -44,6 +44,10 @@ TEST(Status, AsksOfTheCallerWhatTheReasonCallsFor) {
   EXPECT_EQ(code_of(Reason::kCapacityExceeded), StatusCode::kLimitExceeded);
   EXPECT_EQ(code_of(Reason::kBufferTooSmall), StatusCode::kLimitExceeded);
   EXPECT_EQ(code_of(Reason::kUpstreamRefused), StatusCode::kOutOfMemory);
+  EXPECT_EQ(code_of(Reason::kBlocksLive), StatusCode::kInUse);
+  EXPECT_EQ(code_of(Reason::kRunInProgress), StatusCode::kInUse);
+  EXPECT_EQ(code_of(Reason::kStaleMark), StatusCode::kInvalidInput);
+  EXPECT_EQ(code_of(Reason::kPoolExhausted), StatusCode::kLimitExceeded);
   EXPECT_EQ(code_of(Reason::kPlanBytesDamaged), StatusCode::kUnsafePlan);
   EXPECT_EQ(code_of(Reason::kPlanBytesVersion), StatusCode::kInvalidInput);
   EXPECT_EQ(code_of(Reason::kPlanBytesForeign), StatusCode::kUnsafePlan);
@@ -79,7 +83,8 @@ TEST(Status, KeepsEveryCulpritGiven) {
                             .with(RegionIndex(6))
                             .with(Step(7))
                             .needed(8)
-                            .available(9);
+                            .available(9)
+                            .live(10);
   EXPECT_EQ(status.tensor, TensorIndex(1));
   EXPECT_EQ(status.other_tensor, TensorIndex(2));
   EXPECT_EQ(status.op, OperatorIndex(3));
@@ -89,10 +94,11 @@ TEST(Status, KeepsEveryCulpritGiven) {
   EXPECT_EQ(status.step, Step(7));
   EXPECT_EQ(status.needed_bytes, 8U);
   EXPECT_EQ(status.available_bytes, 9U);
+  EXPECT_EQ(status.live_blocks, 10U);
   EXPECT_EQ(test::text_of(status),
             std::string(text_of(Reason::kOverwritten)) +
                 ": operator 3, tensor 1, tensor 2, block 4, block 5, region 6, step 7, needed 8 "
-                "bytes, available 9 bytes");
+                "bytes, available 9 bytes, 10 blocks live");
 }
 
 TEST(Status, IsDescribedWithoutCulpritsInOneSentence) {
@@ -133,6 +139,11 @@ TEST(Status, IsDescribedWithNumbersOfEverySize) {
 TEST(Status, SaysThatNothingIsAvailable) {
   EXPECT_EQ(test::text_of(Status(Reason::kBufferTooSmall).needed(1).available(0)),
             "the lent buffer is too small: needed 1 bytes, available 0 bytes");
+}
+
+TEST(Status, CountsOneBlockInTheSingular) {
+  EXPECT_EQ(test::text_of(Status(Reason::kBlocksLive).live(1)),
+            "blocks are live in the memory concerned: 1 block live");
 }
 
 TEST(Status, IsDescribedIntoNothing) {

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "support/upstreams.h"
+#include "tenure/buffer_upstream.h"
 
 namespace tenure {
 namespace {
@@ -19,18 +20,33 @@ struct Taken {
   std::size_t alignment_bytes;
 };
 
-void* take(std::size_t size_bytes, std::size_t alignment_bytes) {
-  const Upstream heap = heap_upstream();
-  return heap.allocate(heap.user, size_bytes, alignment_bytes);
-}
+struct NamedUpstream {
+  const char* name;
+  Upstream upstream;
+};
 
-void give_back(const Taken& taken) {
-  const Upstream heap = heap_upstream();
-  heap.deallocate(heap.user, taken.memory, taken.size_bytes, taken.alignment_bytes);
-}
+class EveryUpstream : public testing::TestWithParam<NamedUpstream> {
+ protected:
+  static void* take(std::size_t size_bytes, std::size_t alignment_bytes) {
+    const Upstream upstream = GetParam().upstream;
+    return upstream.allocate(upstream.user, size_bytes, alignment_bytes);
+  }
+  static void give_back(const Taken& taken) {
+    const Upstream upstream = GetParam().upstream;
+    upstream.deallocate(upstream.user, taken.memory, taken.size_bytes, taken.alignment_bytes);
+  }
+};
 
-TEST(HeapUpstream, AlignsEverySizeToEveryPowerOfTwo) {
-  for (std::size_t alignment = 1; alignment <= 4096; alignment *= 2) {
+INSTANTIATE_TEST_SUITE_P(
+    Heap, EveryUpstream,
+    testing::Values(NamedUpstream{"heap", heap_upstream()},
+                    NamedUpstream{"malloc_alone", malloc_upstream()},
+                    NamedUpstream{"pages", page_upstream()},
+                    NamedUpstream{"huge_pages", page_upstream(PageSize::kHugeWhereGiven)}),
+    [](const testing::TestParamInfo<NamedUpstream>& param) { return param.param.name; });
+
+TEST_P(EveryUpstream, AlignsEverySizeToEveryPowerOfTwo) {
+  for (std::size_t alignment = 1; alignment <= 65536; alignment *= 2) {
     for (const std::size_t size : {1U, 2U, 7U, 8U, 63U, 64U, 65U, 4095U, 4096U, 4097U}) {
       const Taken taken{take(size, alignment), size, alignment};
       ASSERT_NE(taken.memory, nullptr);
@@ -43,7 +59,7 @@ TEST(HeapUpstream, AlignsEverySizeToEveryPowerOfTwo) {
 
 // The distance back to what malloc returned is kept beside the memory: neither the blocks'
 // contents nor the notes of other blocks may be touched by writing a block full.
-TEST(HeapUpstream, BlocksThatAreFullyWrittenKeepTheirBytes) {
+TEST_P(EveryUpstream, BlocksThatAreFullyWrittenKeepTheirBytes) {
   std::vector<Taken> all;
   std::uint8_t pattern = 0;
   for (std::size_t round = 0; round < 4; ++round) {
@@ -66,7 +82,7 @@ TEST(HeapUpstream, BlocksThatAreFullyWrittenKeepTheirBytes) {
 
 // M1: size + alignment must not wrap round to something small (ncnn 5306). volatile, so that the
 // compiler does not refuse the constant.
-TEST(HeapUpstream, RefusesSizesThatNoMachineHas) {
+TEST_P(EveryUpstream, RefusesSizesThatNoMachineHas) {
   volatile std::size_t largest = SIZE_MAX;
   for (std::size_t alignment = 1; alignment <= 4096; alignment *= 2) {
     for (const std::size_t below : {std::size_t{0}, std::size_t{1}, alignment - 1, alignment,
@@ -79,7 +95,7 @@ TEST(HeapUpstream, RefusesSizesThatNoMachineHas) {
   }
 }
 
-TEST(HeapUpstream, WorksAfterARefusal) {
+TEST_P(EveryUpstream, WorksAfterARefusal) {
   volatile std::size_t largest = SIZE_MAX;
   ASSERT_EQ(take(largest, 64), nullptr);
   const Taken taken{take(16, 64), 16, 64};
@@ -87,10 +103,75 @@ TEST(HeapUpstream, WorksAfterARefusal) {
   give_back(taken);
 }
 
-TEST(HeapUpstream, RefusesAnAlignmentThatLeavesNoRoom) {
+TEST_P(EveryUpstream, RefusesAnAlignmentThatLeavesNoRoom) {
   volatile std::size_t half = SIZE_MAX / 2 + 1;
   EXPECT_EQ(take(1, half), nullptr);
   EXPECT_EQ(take(half, half), nullptr);
+}
+
+TEST(PageUpstream, DiscardsWholePagesOnlyAndKeepsTheirAddresses) {
+  constexpr std::size_t kBytes = std::size_t{1} << 20;
+  for (const PageSize pages : {PageSize::kNormal, PageSize::kHugeWhereGiven}) {
+    const Upstream upstream = page_upstream(pages);
+    if (upstream.discard == nullptr) GTEST_SKIP() << "no pages here";
+    auto* memory = static_cast<unsigned char*>(upstream.allocate(upstream.user, kBytes, 64));
+    ASSERT_NE(memory, nullptr);
+    std::memset(memory, 0x5A, kBytes);
+    upstream.discard(upstream.user, memory + 1, kBytes - 2);
+    EXPECT_EQ(memory[0], 0x5A);  // the page is not wholly inside
+    EXPECT_EQ(memory[kBytes - 1], 0x5A);
+    upstream.discard(upstream.user, memory + 1, 100);  // no whole page at all
+    EXPECT_EQ(memory[50], 0x5A);
+    std::memset(memory, 0x77, kBytes);  // the addresses are good
+    EXPECT_EQ(memory[kBytes / 2], 0x77);
+    upstream.deallocate(upstream.user, memory, kBytes, 64);
+  }
+}
+
+#ifdef __linux__
+TEST(PageUpstream, DiscardedPagesAreZeroOnLinux) {
+  const Upstream upstream = page_upstream();
+  constexpr std::size_t kBytes = std::size_t{1} << 20;
+  auto* memory = static_cast<unsigned char*>(upstream.allocate(upstream.user, kBytes, 64));
+  ASSERT_NE(memory, nullptr);
+  std::memset(memory, 0x5A, kBytes);
+  upstream.discard(upstream.user, memory, kBytes);
+  for (std::size_t i = 0; i < kBytes; ++i) ASSERT_EQ(memory[i], 0) << i;
+  upstream.deallocate(upstream.user, memory, kBytes, 64);
+}
+#endif
+
+void* take(const Upstream& upstream, std::size_t size_bytes, std::size_t alignment_bytes) {
+  return upstream.allocate(upstream.user, size_bytes, alignment_bytes);
+}
+
+TEST(BufferUpstream, HandsOutAlignedPiecesUntilTheBufferIsFull) {
+  alignas(64) std::byte buffer[256];
+  BufferUpstream all({buffer + 1, 255});
+  const Upstream upstream = all.get();
+  void* first = take(upstream, 10, 16);
+  EXPECT_EQ(first, buffer + 16);  // 1 + 15 padding
+  EXPECT_EQ(all.used_bytes(), 25U);
+  void* second = take(upstream, 100, 64);
+  EXPECT_EQ(second, buffer + 64);             // 16 + 10 + 38 padding
+  EXPECT_EQ(take(upstream, 93, 1), nullptr);  // 256 - 164 = 92 are left
+  EXPECT_EQ(take(upstream, SIZE_MAX, 1), nullptr);
+  EXPECT_EQ(take(upstream, 1, std::size_t{1} << (sizeof(std::size_t) * 8 - 1)), nullptr);
+  void* third = take(upstream, 92, 1);
+  EXPECT_EQ(third, buffer + 164);
+  EXPECT_EQ(take(upstream, 1, 1), nullptr);
+  EXPECT_EQ(all.used_bytes(), all.total_bytes());
+  EXPECT_EQ(all.live_blocks(), 3U);
+
+  upstream.deallocate(upstream.user, first, 10, 16);  // not the newest: stays taken
+  EXPECT_EQ(take(upstream, 1, 1), nullptr);
+  upstream.deallocate(upstream.user, third, 92, 1);  // the newest: comes back
+  EXPECT_EQ(all.used_bytes(), 163U);
+  upstream.deallocate(upstream.user, second, 100, 64);
+  EXPECT_EQ(all.used_bytes(), 0U);
+  void* whole = take(upstream, 255, 1);
+  EXPECT_EQ(whole, buffer + 1);
+  upstream.deallocate(upstream.user, whole, 255, 1);
 }
 
 TEST(TestUpstream, RefusesTheNamedCallAndNoOther) {

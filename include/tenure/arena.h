@@ -14,6 +14,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "tenure/fill.h"
 #include "tenure/index.h"
 #include "tenure/layout.h"
 #include "tenure/span.h"
@@ -31,21 +32,6 @@ struct LentSize {
   std::size_t alignment_bytes = 1;  // the largest of the regions
 };
 [[nodiscard]] Result<LentSize> lent_size(Span<const RegionLayout> layouts) noexcept;
-
-// What a commit writes into the memory that it hands out.
-class Fill {
- public:
-  [[nodiscard]] static constexpr Fill none() noexcept { return Fill(-1); }
-  [[nodiscard]] static constexpr Fill with(std::uint8_t pattern) noexcept { return Fill(pattern); }
-  [[nodiscard]] constexpr bool is_none() const noexcept { return pattern_ < 0; }
-  [[nodiscard]] constexpr std::uint8_t pattern() const noexcept {
-    return static_cast<std::uint8_t>(pattern_);
-  }
-
- private:
-  constexpr explicit Fill(std::int16_t pattern) noexcept : pattern_(pattern) {}
-  std::int16_t pattern_;
-};
 
 // What a commit does about a region that has to grow.
 enum class Growth : std::uint8_t {

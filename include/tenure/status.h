@@ -26,6 +26,7 @@ enum class StatusCode : std::uint8_t {
   kLimitExceeded,  // memory that was offered is too small: see needed_bytes and available_bytes
   kOutOfMemory,    // the upstream refused: free something, or try again later
   kUnsafePlan,     // a plan would corrupt data: do not use it
+  kInUse,          // blocks are live or a run is on: end that first, or say that it is to be forced
 };
 
 // What exactly is wrong; each reason belongs to one code.
@@ -67,6 +68,11 @@ enum class Reason : std::uint8_t {
   kBuffersOverlap,    // brought memory shares bytes with other memory
   kNotBound,          // a tensor's memory has not been brought
   kArenaInUse,        // another model uses the shared arena
+  // Pools.
+  kBlocksLive,     // memory would be taken from blocks that have not been freed: see live_blocks
+  kRunInProgress,  // a model is running, in memory that it has for itself
+  kStaleMark,      // what the mark remembers is gone: rewound past it, or reset
+  kPoolExhausted,  // no room for this in the pool, or not in one piece
   // Plans as bytes.
   kPlanBytesDamaged,  // what is there is not a plan, or not all of it, or altered
   kPlanBytesVersion,  // a version of the format that this library does not read
@@ -109,6 +115,7 @@ class [[nodiscard]] Status {
   std::uint64_t needed_bytes = 0;
   std::uint64_t available_bytes = 0;
   std::uint64_t alignment_bytes = 0;
+  std::uint64_t live_blocks = 0;
 
   Status& with(TensorIndex culprit) noexcept { return tensor = culprit, *this; }
   Status& with(TensorIndex culprit, TensorIndex other) noexcept {
@@ -124,6 +131,7 @@ class [[nodiscard]] Status {
   Status& needed(std::uint64_t bytes) noexcept { return needed_bytes = bytes, *this; }
   Status& available(std::uint64_t bytes) noexcept { return available_bytes = bytes, *this; }
   Status& aligned(std::uint64_t bytes) noexcept { return alignment_bytes = bytes, *this; }
+  Status& live(std::uint64_t blocks) noexcept { return live_blocks = blocks, *this; }
 
  private:
   Reason reason_ = Reason::kNone;

@@ -8,6 +8,7 @@
 //   tenure::ArenaPlanner planner(tenure::PlannerOptions().set_upstream(my_upstream));
 
 #include <cstddef>
+#include <cstdint>
 
 namespace tenure {
 
@@ -18,9 +19,29 @@ struct Upstream {
   void (*deallocate)(void* user, void* memory, std::size_t size_bytes,
                      std::size_t alignment_bytes) noexcept;
   void* user;
+  // May be null. Called for a part of what allocate returned whose contents are not needed any
+  // more: pages that lie wholly inside may go, and come again when they are touched; addresses
+  // stay.
+  void (*discard)(void* user, void* memory, std::size_t size_bytes) noexcept = nullptr;
 };
 
-// The C heap; thread-safe. The default wherever an Upstream can be chosen.
+// The C heap; thread-safe. The default wherever an Upstream can be chosen. Aligned memory comes
+// from posix_memalign on POSIX and from _aligned_malloc on Windows; elsewhere it is
+// malloc_upstream().
 [[nodiscard]] Upstream heap_upstream() noexcept;
+
+// The same from malloc and free alone, for C libraries that have no aligned form. Costs the
+// alignment and one std::size_t a block.
+[[nodiscard]] Upstream malloc_upstream() noexcept;
+
+enum class PageSize : std::uint8_t {
+  kNormal,
+  kHugeWhereGiven,  // asks for huge pages (2 MiB on most machines), and does without when refused
+};
+
+// Whole pages of the operating system (mmap, VirtualAlloc), zeroed when first touched; thread-safe;
+// the only one here that discards. For pools of megabytes. Where there is no operating system it
+// is malloc_upstream().
+[[nodiscard]] Upstream page_upstream(PageSize pages = PageSize::kNormal) noexcept;
 
 }  // namespace tenure

@@ -35,6 +35,7 @@ inline constexpr const char* kExitCodeHelp =
     case StatusCode::kOverflow:
     case StatusCode::kLimitExceeded:
     case StatusCode::kOutOfMemory:
+    case StatusCode::kInUse:
       return ExitCode::kLimit;
     case StatusCode::kUnsafePlan:
       return ExitCode::kUnsafePlan;

@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include <cstdint>
+
+#include "tenure/align.h"
+#include "tenure/upstream.h"
+
+#if defined(_WIN32)
+#define WIN32_LEAN_AND_MEAN
+#include <windows.h>
+#elif defined(__unix__) || defined(__APPLE__)
+#include <sys/mman.h>
+#include <unistd.h>
+#define TENURE_HAS_MMAP 1
+#endif
+
+namespace tenure {
+
+#if defined(_WIN32) || defined(TENURE_HAS_MMAP)
+namespace {
+
+// Pages that lie wholly inside [memory, memory + size_bytes).
+struct PageRange {
+  std::uintptr_t begin;
+  std::size_t size_bytes;
+};
+
+PageRange whole_pages(const void* memory, std::size_t size_bytes, std::size_t page_bytes) noexcept {
+  const auto address = reinterpret_cast<std::uintptr_t>(memory);
+  const auto padding = static_cast<std::size_t>(padding_to_align(address, page_bytes));
+  if (padding > size_bytes) return {address, 0};
+  return {address + padding, (size_bytes - padding) & ~(page_bytes - 1)};
+}
+
+#if defined(_WIN32)
+
+SYSTEM_INFO system_info() noexcept {
+  SYSTEM_INFO info;
+  GetSystemInfo(&info);
+  return info;
+}
+
+// VirtualAlloc aligns to its granularity (64 KiB). Large pages need a privilege that programs
+// rarely have; without it the call fails and normal pages are taken.
+void* take_pages(std::size_t size_bytes, std::size_t alignment_bytes, PageSize pages) noexcept {
+  if (alignment_bytes > system_info().dwAllocationGranularity) return nullptr;
+  const std::size_t large_bytes = GetLargePageMinimum();
+  constexpr DWORD kTake = MEM_RESERVE | MEM_COMMIT;
+  if (pages == PageSize::kHugeWhereGiven && large_bytes != 0 && size_bytes % large_bytes == 0) {
+    void* memory = VirtualAlloc(nullptr, size_bytes, kTake | MEM_LARGE_PAGES, PAGE_READWRITE);
+    if (memory != nullptr) return memory;
+  }
+  return VirtualAlloc(nullptr, size_bytes, kTake, PAGE_READWRITE);
+}
+
+void give_pages_back(void* /*user*/, void* memory, std::size_t /*size_bytes*/,
+                     std::size_t /*alignment_bytes*/) noexcept {
+  VirtualFree(memory, 0, MEM_RELEASE);
+}
+
+void discard_pages(void* /*user*/, void* memory, std::size_t size_bytes) noexcept {
+  const PageRange range = whole_pages(memory, size_bytes, system_info().dwPageSize);
+  if (range.size_bytes == 0) return;
+  VirtualAlloc(reinterpret_cast<void*>(range.begin), range.size_bytes, MEM_RESET, PAGE_READWRITE);
+}
+
+#else
+
+constexpr std::size_t kHugePageBytes = std::size_t{2} << 20;
+
+std::size_t page_size() noexcept { return static_cast<std::size_t>(sysconf(_SC_PAGESIZE)); }
+
+// mmap aligns to pages. For more, more is taken, and what lies before and behind goes back.
+void* take_pages(std::size_t size_bytes, std::size_t alignment_bytes, PageSize pages) noexcept {
+  const std::size_t page_bytes = page_size();
+  const bool asks_for_huge = pages == PageSize::kHugeWhereGiven && size_bytes >= kHugePageBytes;
+  if (asks_for_huge && alignment_bytes < kHugePageBytes) alignment_bytes = kHugePageBytes;
+  if (alignment_bytes < page_bytes) alignment_bytes = page_bytes;
+  if (alignment_bytes > SIZE_MAX / 2 || size_bytes > SIZE_MAX / 2 - 2 * page_bytes) return nullptr;
+  if (size_bytes > SIZE_MAX / 2 - alignment_bytes) return nullptr;
+  const std::size_t used_bytes = (size_bytes + page_bytes - 1) & ~(page_bytes - 1);
+  const std::size_t taken_bytes = used_bytes + alignment_bytes - page_bytes;
+  void* mapped =
+      mmap(nullptr, taken_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (mapped == MAP_FAILED) return nullptr;
+  auto* const first = static_cast<unsigned char*>(mapped);
+  const std::size_t before_bytes = static_cast<std::size_t>(
+      padding_to_align(reinterpret_cast<std::uintptr_t>(mapped), alignment_bytes));
+  const std::size_t behind_bytes = taken_bytes - before_bytes - used_bytes;
+  unsigned char* const memory = first + before_bytes;
+  if (before_bytes != 0) munmap(first, before_bytes);
+  if (behind_bytes != 0) munmap(memory + used_bytes, behind_bytes);
+#if defined(MADV_HUGEPAGE)
+  if (asks_for_huge) madvise(memory, used_bytes, MADV_HUGEPAGE);
+#endif
+  return memory;
+}
+
+void give_pages_back(void* /*user*/, void* memory, std::size_t size_bytes,
+                     std::size_t /*alignment_bytes*/) noexcept {
+  munmap(memory, size_bytes);  // which rounds up to whole pages
+}
+
+void discard_pages(void* /*user*/, void* memory, std::size_t size_bytes) noexcept {
+  const PageRange range = whole_pages(memory, size_bytes, page_size());
+  if (range.size_bytes == 0) return;
+  madvise(reinterpret_cast<void*>(range.begin), range.size_bytes, MADV_DONTNEED);
+}
+
+#endif
+
+void* take_normal_pages(void* /*user*/, std::size_t size_bytes,
+                        std::size_t alignment_bytes) noexcept {
+  return take_pages(size_bytes, alignment_bytes, PageSize::kNormal);
+}
+
+void* take_huge_pages(void* /*user*/, std::size_t size_bytes,
+                      std::size_t alignment_bytes) noexcept {
+  return take_pages(size_bytes, alignment_bytes, PageSize::kHugeWhereGiven);
+}
+
+}  // namespace
+
+Upstream page_upstream(PageSize pages) noexcept {
+  const bool is_normal = pages == PageSize::kNormal;
+  return {is_normal ? &take_normal_pages : &take_huge_pages, &give_pages_back, nullptr,
+          &discard_pages};
+}
+
+#else
+
+Upstream page_upstream(PageSize /*pages*/) noexcept { return malloc_upstream(); }
+
+#endif
+
+}  // namespace tenure
