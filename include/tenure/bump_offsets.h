@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+// The core of a pool: offsets from one space, in order, by moving one position up. It touches no
+// memory, so that the space may be a device's. PoolAllocator puts addresses on top.
+//
+//   tenure::BumpOffsets<tenure::SingleOwner> heap;
+//   heap.open(tenure::BumpSpace().set_capacity_bytes(64 << 20).set_alignment_bytes(256));
+//   const tenure::Offset weights = heap.allocate(size_bytes);
+//
+// Position and live blocks are one word that changes in one compare-exchange, so that a refused
+// request has never been visible to other threads.
+
+#include <cstddef>
+#include <cstdint>
+
+#include "tenure/align.h"
+#include "tenure/offset.h"
+#include "tenure/sharing.h"
+#include "tenure/status.h"
+
+namespace tenure {
+
+struct BumpSpace {
+  std::size_t capacity_bytes = 0;  // at most SIZE_MAX / 2
+  std::size_t alignment_bytes = static_cast<std::size_t>(kDefaultAlignmentBytes);
+  std::uintptr_t origin = 0;  // address of offset 0, a multiple of the alignment
+
+  BumpSpace& set_capacity_bytes(std::size_t bytes) noexcept {
+    return capacity_bytes = bytes, *this;
+  }
+  BumpSpace& set_alignment_bytes(std::size_t bytes) noexcept {
+    return alignment_bytes = bytes, *this;
+  }
+  BumpSpace& set_origin(std::uintptr_t address) noexcept { return origin = address, *this; }
+};
+
+// A position to rewind to. Stale once the pool was reset, or rewound to an older mark.
+struct PoolMark {
+  std::uint32_t depth = 0;
+  std::uint32_t serial = 0;  // 0: of no pool
+};
+inline constexpr std::size_t kMaxMarks = 16;  // nested in each other
+
+// allocate and free are O(1) (free of a block older than marks: O(marks)); with ThreadSafe any
+// threads may call them at the same time. All else is for one thread while no other is in a call.
+// Blocks take whole units of the alignment, from 2^32 units on of twice the alignment, and so on.
+template <class Sharing>
+class BumpOffsets {
+ public:
+  // Starts anew over that space, the peak too; other counts go on. Preconditions: the alignment is
+  // a power of two, no blocks are live.
+  void open(const BumpSpace& space) noexcept;
+
+  // None when refused. Precondition: alignment_bytes, which counts where it is larger than the
+  // space's, is a power of two.
+  [[nodiscard]] Offset allocate(std::size_t size_bytes, std::size_t alignment_bytes = 1) noexcept {
+    const std::size_t size = size_bytes == 0 ? 1 : size_bytes;
+    std::uint64_t seen = state_.load();
+    for (;;) {
+      std::size_t begin = bytes_of(position_of(seen));
+      if (alignment_bytes > unit_bytes()) {
+        const std::uint64_t padding = padding_to_align(origin_ + begin, alignment_bytes);
+        if (begin > capacity_bytes_ || padding > capacity_bytes_ - begin) return refuse();
+        begin += static_cast<std::size_t>(padding);
+      }
+      if (begin > capacity_bytes_ || size > capacity_bytes_ - begin) return refuse();
+      const std::uint32_t end = units_of(begin + size + unit_bytes() - 1);
+      if (state_.compare_exchange(seen, pack(end, live_of(seen) + 1))) {
+        newest_.store(pack(units_of(begin), end));
+        return Offset{begin};
+      }
+    }
+  }
+
+  // The newest block gives its bytes back, others are counted. Calls drop(begin_bytes, end_bytes)
+  // before bytes can be taken by others. False, and counted as stray, when no such block is live.
+  //
+  // newest_ names a live block whose begin it holds: what a dead block at that begin stored came
+  // before, because its allocate() returned before it could be freed. If the position still is that
+  // block's end when the exchange succeeds, nothing lies above it.
+  template <class Drop>
+  bool free(std::size_t offset_bytes, Drop&& drop) noexcept {
+    const std::uint32_t begin = units_of(offset_bytes);
+    if (offset_bytes >= capacity_bytes_ || bytes_of(begin) != offset_bytes) return count_stray();
+    if (abandoned_.load() != 0 && take_one(abandoned_)) return count_stray();
+    if (mark_count_ != 0 && begin < marks_[mark_count_ - 1].position) return free_below(begin);
+    std::uint64_t seen = state_.load();
+    for (;;) {
+      const std::uint32_t position = position_of(seen);
+      if (live_of(seen) == 0 || begin >= position) return count_stray();
+      const bool is_newest = newest_.load() == pack(begin, position);
+      if (is_newest) {
+        note_peak(position);
+        drop(offset_bytes, end_bytes(position));
+      }
+      if (state_.compare_exchange(seen, pack(is_newest ? begin : position, live_of(seen) - 1))) {
+        return true;
+      }
+    }
+  }
+  bool free(Offset offset) noexcept {
+    return free(offset.bytes, [](std::size_t, std::size_t) {});
+  }
+  // A free of what lies outside the space.
+  bool count_stray() noexcept { return add(strays_, 1), false; }
+
+  // Gives back every block and forgets marks. Fails with kBlocksLive (live_blocks).
+  [[nodiscard]] Status reset() noexcept;
+  // The same whatever is live. As many frees as blocks were live are taken to be of those blocks:
+  // they count as stray and give nothing back, so that live memory is never rewound.
+  void force_reset() noexcept;
+
+  // Fails with kTooMany. A mark where nothing was taken since the last one is the last one.
+  [[nodiscard]] Result<PoolMark> mark() noexcept;
+  // Gives back what was taken since; the mark stays good. Fails with kStaleMark, or with
+  // kBlocksLive: blocks that were taken since.
+  [[nodiscard]] Status rewind(PoolMark mark) noexcept;
+  // The same whatever is live, as force_reset. Fails with kStaleMark.
+  [[nodiscard]] Status force_rewind(PoolMark mark) noexcept;
+
+  [[nodiscard]] std::size_t used_bytes() const noexcept {
+    return end_bytes(position_of(state_.load()));
+  }
+  [[nodiscard]] std::size_t capacity_bytes() const noexcept { return capacity_bytes_; }
+  [[nodiscard]] std::size_t peak_bytes() const noexcept;
+  [[nodiscard]] std::size_t live_blocks() const noexcept { return live_above(0); }
+  [[nodiscard]] std::size_t refusals() const noexcept { return refusals_.load(); }
+  [[nodiscard]] std::size_t stray_frees() const noexcept { return strays_.load(); }
+
+ private:
+  struct Mark {
+    std::uint32_t position = 0;  // in units
+    std::uint32_t serial = 0;
+    typename Sharing::template Word<std::uint32_t> live;  // blocks below, down to the next mark
+  };
+  using Count = typename Sharing::template Word<std::size_t>;
+  using Units = typename Sharing::template Word<std::uint32_t>;
+
+  // As many blocks as units can be live, so that a half of the word suffices for either.
+  static constexpr std::uint64_t pack(std::uint32_t high, std::uint32_t low) noexcept {
+    return std::uint64_t{high} << 32 | low;
+  }
+  static constexpr std::uint32_t position_of(std::uint64_t state) noexcept {
+    return static_cast<std::uint32_t>(state >> 32);
+  }
+  static constexpr std::uint32_t live_of(std::uint64_t state) noexcept {
+    return static_cast<std::uint32_t>(state);
+  }
+  [[nodiscard]] std::size_t unit_bytes() const noexcept { return std::size_t{1} << unit_shift_; }
+  [[nodiscard]] std::size_t bytes_of(std::uint32_t units) const noexcept {
+    return std::size_t{units} << unit_shift_;
+  }
+  [[nodiscard]] std::uint32_t units_of(std::size_t bytes) const noexcept {
+    return static_cast<std::uint32_t>(bytes >> unit_shift_);
+  }
+  // The last unit of the space may be a part of one.
+  [[nodiscard]] std::size_t end_bytes(std::uint32_t position) const noexcept {
+    const std::size_t bytes = bytes_of(position);
+    return bytes < capacity_bytes_ ? bytes : capacity_bytes_;
+  }
+  Offset refuse() noexcept { return add(refusals_, 1), Offset::none(); }
+  static void add(Count& count, std::size_t extra) noexcept;
+  static bool take_one(Units& count) noexcept;
+  bool free_below(std::uint32_t begin) noexcept;
+  void note_peak(std::uint32_t position) noexcept;
+  [[nodiscard]] bool is_stale(PoolMark mark) const noexcept;
+  [[nodiscard]] std::size_t live_above(std::size_t depth) const noexcept;
+  void abandon(std::size_t blocks) noexcept;
+  void go_back(std::uint32_t position) noexcept;
+
+  typename Sharing::template Word<std::uint64_t> state_;   // position in units, live blocks
+  typename Sharing::template Word<std::uint64_t> newest_;  // its begin and end in units
+  std::size_t capacity_bytes_ = 0;
+  std::uintptr_t origin_ = 0;
+  std::uint32_t unit_shift_ = 0;
+  std::uint32_t mark_count_ = 0;
+  Units abandoned_;  // frees that may yet come for blocks that are gone
+  Units peak_;       // in units, of positions that were left
+  Count refusals_;
+  Count strays_;
+  std::uint32_t last_serial_ = 0;
+  Mark marks_[kMaxMarks];
+};
+
+extern template class BumpOffsets<SingleOwner>;
+extern template class BumpOffsets<ThreadSafe>;
+
+}  // namespace tenure

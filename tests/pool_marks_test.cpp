@@ -1,0 +1,237 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <cstring>
+#include <vector>
+
+#include "support/statuses.h"
+#include "tenure/pool_allocator.h"
+
+namespace tenure {
+namespace {
+
+class PoolMarks : public testing::Test {
+ protected:
+  PoolMarks() { EXPECT_TRUE(pool.reserve(1024).ok()); }
+  ~PoolMarks() override {  // the whole space can be taken again
+    pool.force_reset();
+    void* all = pool.fastMalloc(1024);
+    EXPECT_NE(all, nullptr);
+    pool.force_reset();
+  }
+  PoolMark mark() {
+    const Result<PoolMark> result = pool.mark();
+    EXPECT_TRUE(result.ok());
+    return *result;
+  }
+  PoolAllocator pool;
+};
+
+TEST_F(PoolMarks, RewindGivesBackWhatWasTakenSince) {
+  void* before = pool.fastMalloc(64);
+  const PoolMark position = mark();
+  void* first = pool.fastMalloc(64);
+  void* second = pool.fastMalloc(64);
+  pool.fastFree(first);
+  EXPECT_EQ(pool.used_bytes(), 192U);
+  pool.fastFree(second);
+  ASSERT_TRUE(pool.rewind(position).ok());
+  EXPECT_EQ(pool.used_bytes(), 64U);
+  EXPECT_EQ(pool.statistics().live_blocks, 1U);
+  EXPECT_EQ(pool.statistics().peak_bytes, 192U);
+  EXPECT_EQ(pool.fastMalloc(64), first);
+  pool.fastFree(first);
+  ASSERT_TRUE(pool.rewind(position).ok());  // a mark stays good
+  pool.fastFree(before);
+  EXPECT_TRUE(pool.reset().ok());
+}
+
+TEST_F(PoolMarks, RewindRefusesWhileBlocksTakenSinceAreLive) {
+  void* before = pool.fastMalloc(64);
+  const PoolMark position = mark();
+  void* since = pool.fastMalloc(64);
+  pool.fastFree(before);  // an older one, which must not stand in for the one that is live
+  const Status status = pool.rewind(position);
+  EXPECT_EQ(status.reason(), Reason::kBlocksLive);
+  EXPECT_EQ(status.live_blocks, 1U);
+  EXPECT_EQ(pool.used_bytes(), 128U);
+  pool.fastFree(since);
+  EXPECT_TRUE(pool.rewind(position).ok());
+  EXPECT_TRUE(pool.reset().ok());
+}
+
+TEST_F(PoolMarks, NestInEachOther) {
+  const PoolMark outer = mark();
+  void* first = pool.fastMalloc(64);
+  const PoolMark inner = mark();
+  void* second = pool.fastMalloc(64);
+  const PoolMark innermost = mark();
+  void* third = pool.fastMalloc(64);
+  EXPECT_EQ(pool.rewind(outer).live_blocks, 3U);
+  EXPECT_EQ(pool.rewind(inner).live_blocks, 2U);
+  EXPECT_EQ(pool.rewind(innermost).live_blocks, 1U);
+  pool.fastFree(second);
+  EXPECT_EQ(pool.rewind(outer).live_blocks, 2U);
+  EXPECT_EQ(pool.rewind(inner).live_blocks, 1U);
+  EXPECT_EQ(pool.rewind(innermost).live_blocks, 1U);
+  pool.fastFree(third);
+  ASSERT_TRUE(pool.rewind(innermost).ok());
+  EXPECT_EQ(pool.used_bytes(), 128U);
+  ASSERT_TRUE(pool.rewind(inner).ok());
+  EXPECT_EQ(pool.used_bytes(), 64U);
+  EXPECT_EQ(pool.rewind(outer).live_blocks, 1U);
+  pool.fastFree(first);
+  ASSERT_TRUE(pool.rewind(outer).ok());
+  EXPECT_EQ(pool.used_bytes(), 0U);
+}
+
+TEST_F(PoolMarks, AreStaleOnceThePoolWasRewoundPastThem) {
+  const PoolMark outer = mark();
+  pool.fastFree(pool.fastMalloc(64));
+  void* first = pool.fastMalloc(64);
+  const PoolMark inner = mark();
+  pool.fastFree(first);
+  ASSERT_TRUE(pool.rewind(outer).ok());
+  EXPECT_EQ(pool.rewind(inner).reason(), Reason::kStaleMark);
+  // Another mark at the same depth does not bring it back, wherever the position is.
+  void* large = pool.fastMalloc(500);
+  const PoolMark another = mark();
+  EXPECT_EQ(pool.rewind(inner).reason(), Reason::kStaleMark);
+  EXPECT_EQ(pool.force_rewind(inner).reason(), Reason::kStaleMark);
+  EXPECT_EQ(pool.used_bytes(), 512U);
+  EXPECT_TRUE(pool.rewind(another).ok());
+  pool.fastFree(large);
+  ASSERT_TRUE(pool.reset().ok());
+  EXPECT_EQ(pool.rewind(outer).reason(), Reason::kStaleMark);
+  EXPECT_EQ(pool.rewind(PoolMark()).reason(), Reason::kStaleMark);
+}
+
+TEST_F(PoolMarks, OfAPoolThatHasNoneAreStale) {
+  EXPECT_EQ(pool.rewind(PoolMark()).reason(), Reason::kStaleMark);
+  mark();
+  EXPECT_EQ(pool.rewind(PoolMark()).reason(), Reason::kStaleMark);
+}
+
+TEST_F(PoolMarks, DoNotPileUpInALoop) {
+  void* before = pool.fastMalloc(64);
+  for (int round = 0; round < 100; ++round) {
+    const PoolMark position = mark();
+    pool.fastFree(pool.fastMalloc(100));
+    void* scratch = pool.fastMalloc(100);
+    pool.fastFree(scratch);
+    ASSERT_TRUE(pool.rewind(position).ok());
+  }
+  pool.fastFree(before);
+  EXPECT_TRUE(pool.reset().ok());
+}
+
+TEST_F(PoolMarks, AreCountedUpToALimit) {
+  std::vector<PoolMark> marks;
+  for (std::size_t i = 0; i < kMaxMarks; ++i) {
+    marks.push_back(mark());
+    EXPECT_NE(pool.fastMalloc(1), nullptr);
+  }
+  EXPECT_EQ(pool.mark().status().reason(), Reason::kTooMany);
+  EXPECT_EQ(pool.used_bytes(), 64 * kMaxMarks);
+  EXPECT_EQ(pool.rewind(marks.front()).live_blocks, kMaxMarks);
+  ASSERT_TRUE(pool.force_rewind(marks[5]).ok());
+  EXPECT_EQ(pool.used_bytes(), 64 * 5U);
+  EXPECT_EQ(pool.statistics().live_blocks, 5U);
+  EXPECT_TRUE(pool.mark().ok());
+}
+
+TEST_F(PoolMarks, BlocksBelowAMarkAreCountedWhereverTheyLie) {
+  std::vector<void*> blocks;
+  for (int i = 0; i < 4; ++i) {
+    blocks.push_back(pool.fastMalloc(64));
+    blocks.push_back(pool.fastMalloc(64));
+    mark();
+  }
+  for (std::size_t i = 0; i < blocks.size(); ++i) {
+    pool.fastFree(blocks[i]);
+    EXPECT_EQ(pool.statistics().live_blocks, blocks.size() - i - 1);
+  }
+  EXPECT_EQ(pool.used_bytes(), 512U);
+  for (void* block : blocks) pool.fastFree(block);  // twice: counted, and nothing else
+  EXPECT_EQ(pool.statistics().stray_frees, blocks.size());
+  EXPECT_EQ(pool.statistics().live_blocks, 0U);
+  EXPECT_TRUE(pool.reset().ok());
+}
+
+TEST_F(PoolMarks, ABlockBelowAMarkDoesNotComeBackAtOnce) {
+  void* before = pool.fastMalloc(64);
+  const PoolMark position = mark();
+  pool.fastFree(before);
+  EXPECT_EQ(pool.used_bytes(), 64U);  // or the mark would lie above the position
+  void* since = pool.fastMalloc(100);
+  pool.fastFree(since);
+  ASSERT_TRUE(pool.rewind(position).ok());
+  EXPECT_EQ(pool.used_bytes(), 64U);
+  EXPECT_TRUE(pool.reset().ok());
+}
+
+TEST_F(PoolMarks, AStaleFreeAfterAForcedRewindNeverRewindsLiveMemory) {
+  void* before = pool.fastMalloc(64);
+  const PoolMark position = mark();
+  void* stale = pool.fastMalloc(64);
+  ASSERT_TRUE(pool.force_rewind(position).ok());
+  EXPECT_EQ(pool.statistics().live_blocks, 1U);
+  void* fresh = pool.fastMalloc(64);
+  ASSERT_EQ(fresh, stale);
+  pool.fastFree(stale);
+  EXPECT_EQ(pool.used_bytes(), 128U);
+  EXPECT_EQ(pool.statistics().stray_frees, 1U);
+  EXPECT_EQ(pool.statistics().live_blocks, 2U);
+  pool.fastFree(fresh);
+  pool.fastFree(before);
+  EXPECT_TRUE(pool.reset().ok());
+}
+
+// The core without memory: a device's heap, larger than this machine can address.
+TEST(BumpOffsets, CountsInLargerUnitsWhereTheSpaceIsLarge) {
+  if (sizeof(std::size_t) == 4) GTEST_SKIP() << "larger than 32 bits can say";
+  BumpOffsets<SingleOwner> heap;
+  const auto four_gigabytes = static_cast<std::size_t>(std::uint64_t{1} << 32);
+  heap.open(BumpSpace().set_capacity_bytes(2 * four_gigabytes + 1).set_alignment_bytes(1));
+  EXPECT_EQ(heap.allocate(1).bytes, 0U);
+  EXPECT_EQ(heap.allocate(1).bytes, 4U);  // 2^33 + 1 bytes are more than 2^32 units of 2
+  EXPECT_EQ(heap.allocate(2 * four_gigabytes - 10).bytes, 8U);
+  EXPECT_TRUE(heap.allocate(2).is_none());
+  EXPECT_EQ(heap.allocate(1).bytes, 2 * four_gigabytes);  // 8 + 2^33 - 10 + 2 rounding
+  EXPECT_TRUE(heap.allocate(0).is_none());
+  EXPECT_EQ(heap.used_bytes(), 2 * four_gigabytes + 1);
+  heap.force_reset();
+  EXPECT_EQ(heap.allocate(2 * four_gigabytes + 1).bytes, 0U);
+  EXPECT_TRUE(heap.allocate(1).is_none());
+}
+
+TEST(BumpOffsets, CountsInItsAlignmentUpToFourGigabytesOfIt) {
+  if (sizeof(std::size_t) == 4) GTEST_SKIP() << "larger than 32 bits can say";
+  BumpOffsets<ThreadSafe> heap;
+  const auto units = static_cast<std::size_t>((std::uint64_t{1} << 32) - 2);
+  heap.open(BumpSpace().set_capacity_bytes(units * 256).set_alignment_bytes(256));
+  EXPECT_EQ(heap.allocate(1).bytes, 0U);
+  EXPECT_EQ(heap.allocate(257).bytes, 256U);
+  EXPECT_EQ(heap.allocate(1).bytes, 768U);
+  EXPECT_EQ(heap.allocate((units - 4) * 256).bytes, 1024U);
+  EXPECT_TRUE(heap.allocate(0).is_none());
+  EXPECT_TRUE(heap.free(Offset{1024}));
+  EXPECT_EQ(heap.used_bytes(), 1024U);
+}
+
+TEST(BumpOffsets, AlignsOffsetsWithoutAnOrigin) {
+  BumpOffsets<SingleOwner> heap;
+  heap.open(BumpSpace().set_capacity_bytes(4096).set_alignment_bytes(256));
+  EXPECT_EQ(heap.allocate(1).bytes, 0U);
+  EXPECT_EQ(heap.allocate(1, 1024).bytes, 1024U);
+  EXPECT_EQ(heap.allocate(1).bytes, 1280U);
+  EXPECT_TRUE(heap.allocate(1, 8192).is_none());
+  EXPECT_FALSE(heap.free(Offset::none()));
+  EXPECT_EQ(heap.stray_frees(), 1U);
+  EXPECT_EQ(heap.live_blocks(), 3U);
+}
+
+}  // namespace
+}  // namespace tenure
