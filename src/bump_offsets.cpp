@@ -14,10 +14,33 @@ void BumpOffsets<Sharing>::open(const BumpSpace& space) noexcept {
   capacity_bytes_ = space.capacity_bytes;
   origin_ = space.origin;
   unit_shift_ = 0;
-  while (unit_bytes() < space.alignment_bytes) ++unit_shift_;
-  // The position may reach one unit beyond the whole ones.
-  while (capacity_bytes_ >> unit_shift_ >= UINT32_MAX) ++unit_shift_;
+  while (std::size_t{1} << unit_shift_ < space.alignment_bytes) ++unit_shift_;
+  while (capacity_bytes_ >> unit_shift_ > UINT32_MAX / 2) ++unit_shift_;
+  unit_mask_ = (std::size_t{1} << unit_shift_) - 1;
+  whole_units_ = units_of(capacity_bytes_);
   peak_.store(0);
+}
+
+template <class Sharing>
+Offset BumpOffsets<Sharing>::allocate_with_care(std::size_t size_bytes,
+                                                std::size_t alignment_bytes) noexcept {
+  TENURE_ASSERT(is_power_of_two(alignment_bytes));
+  const std::size_t size = size_bytes == 0 ? 1 : size_bytes;
+  if (size > capacity_bytes_) return refuse();
+  std::uint64_t seen = state_.load();
+  for (;;) {
+    std::size_t begin = bytes_of(position_of(seen));
+    if (begin > capacity_bytes_) return refuse();  // a part of a unit was taken
+    const std::uint64_t padding = padding_to_align(origin_ + begin, alignment_bytes);
+    if (padding > capacity_bytes_ - begin) return refuse();
+    begin += static_cast<std::size_t>(padding);
+    if (size > capacity_bytes_ - begin) return refuse();
+    const std::uint32_t end = units_of(begin) + size_in_units(size);
+    if (state_.compare_exchange(seen, pack(end, live_of(seen) + 1))) {
+      newest_.store(pack(units_of(begin), end));
+      return Offset{begin};
+    }
+  }
 }
 
 template <class Sharing>

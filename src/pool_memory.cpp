@@ -72,8 +72,10 @@ void PoolMemory::release() noexcept {
   poisons_ = false;
 }
 
-void PoolMemory::unpoison_block(std::size_t offset_bytes, std::size_t size_bytes) const noexcept {
+std::byte* PoolMemory::unpoison_block(std::size_t offset_bytes,
+                                      std::size_t size_bytes) const noexcept {
   unpoison(base_ + offset_bytes, size_bytes + options_.tail_bytes);
+  return base_ + offset_bytes;
 }
 
 // A block that lies before the range may go on being read as far as its tail reaches.

@@ -16,6 +16,7 @@
 
 #include "tenure/align.h"
 #include "tenure/offset.h"
+#include "tenure/pool_mark.h"
 #include "tenure/sharing.h"
 #include "tenure/status.h"
 
@@ -35,16 +36,9 @@ struct BumpSpace {
   BumpSpace& set_origin(std::uintptr_t address) noexcept { return origin = address, *this; }
 };
 
-// A position to rewind to. Stale once the pool was reset, or rewound to an older mark.
-struct PoolMark {
-  std::uint32_t depth = 0;
-  std::uint32_t serial = 0;  // 0: of no pool
-};
-inline constexpr std::size_t kMaxMarks = 16;  // nested in each other
-
 // allocate and free are O(1) (free of a block older than marks: O(marks)); with ThreadSafe any
 // threads may call them at the same time. All else is for one thread while no other is in a call.
-// Blocks take whole units of the alignment, from 2^32 units on of twice the alignment, and so on.
+// Blocks take whole units of the alignment, from 2^31 units on of twice the alignment, and so on.
 template <class Sharing>
 class BumpOffsets {
  public:
@@ -52,26 +46,35 @@ class BumpOffsets {
   // a power of two, no blocks are live.
   void open(const BumpSpace& space) noexcept;
 
-  // None when refused. Precondition: alignment_bytes, which counts where it is larger than the
-  // space's, is a power of two.
-  [[nodiscard]] Offset allocate(std::size_t size_bytes, std::size_t alignment_bytes = 1) noexcept {
-    const std::size_t size = size_bytes == 0 ? 1 : size_bytes;
+  // None when refused.
+  [[nodiscard]] Offset allocate(std::size_t size_bytes) noexcept {
+    const Offset offset = allocate_whole_units(size_bytes);
+    return offset.is_none() ? allocate_with_care(size_bytes, 1) : offset;
+  }
+  // Precondition: alignment_bytes, which counts where it is larger than the space's, is a power of
+  // two.
+  [[nodiscard]] Offset allocate(std::size_t size_bytes, std::size_t alignment_bytes) noexcept {
+    if (alignment_bytes <= unit_mask_ + 1) return allocate(size_bytes);
+    return allocate_with_care(size_bytes, alignment_bytes);
+  }
+
+  // The short way for most requests: none may mean that the long way has room. One sum moves the
+  // position and counts the block, because the next call has to wait for it.
+  [[nodiscard]] Offset allocate_whole_units(std::size_t size_bytes) noexcept {
+    if (size_bytes > capacity_bytes_) return Offset::none();
     std::uint64_t seen = state_.load();
     for (;;) {
-      std::size_t begin = bytes_of(position_of(seen));
-      if (alignment_bytes > unit_bytes()) {
-        const std::uint64_t padding = padding_to_align(origin_ + begin, alignment_bytes);
-        if (begin > capacity_bytes_ || padding > capacity_bytes_ - begin) return refuse();
-        begin += static_cast<std::size_t>(padding);
-      }
-      if (begin > capacity_bytes_ || size > capacity_bytes_ - begin) return refuse();
-      const std::uint32_t end = units_of(begin + size + unit_bytes() - 1);
-      if (state_.compare_exchange(seen, pack(end, live_of(seen) + 1))) {
-        newest_.store(pack(units_of(begin), end));
-        return Offset{begin};
+      const std::uint64_t next = seen + pack(size_in_units(size_bytes), 1);
+      if (position_of(next) > whole_units_) return Offset::none();
+      if (state_.compare_exchange(seen, next)) {
+        newest_.store(pack(position_of(seen), position_of(next)));
+        return Offset{bytes_of(position_of(seen))};
       }
     }
   }
+  // The long way: alignments above the space's, and a part of a unit at the end.
+  [[nodiscard]] Offset allocate_with_care(std::size_t size_bytes,
+                                          std::size_t alignment_bytes) noexcept;
 
   // The newest block gives its bytes back, others are counted. Calls drop(begin_bytes, end_bytes)
   // before bytes can be taken by others. False, and counted as stray, when no such block is live.
@@ -81,8 +84,8 @@ class BumpOffsets {
   // block's end when the exchange succeeds, nothing lies above it.
   template <class Drop>
   bool free(std::size_t offset_bytes, Drop&& drop) noexcept {
+    if (offset_bytes >= capacity_bytes_ || (offset_bytes & unit_mask_) != 0) return count_stray();
     const std::uint32_t begin = units_of(offset_bytes);
-    if (offset_bytes >= capacity_bytes_ || bytes_of(begin) != offset_bytes) return count_stray();
     if (abandoned_.load() != 0 && take_one(abandoned_)) return count_stray();
     if (mark_count_ != 0 && begin < marks_[mark_count_ - 1].position) return free_below(begin);
     std::uint64_t seen = state_.load();
@@ -91,10 +94,10 @@ class BumpOffsets {
       if (live_of(seen) == 0 || begin >= position) return count_stray();
       const bool is_newest = newest_.load() == pack(begin, position);
       if (is_newest) {
-        note_peak(position);
+        if (peak_.load() < position) note_peak(position);
         drop(offset_bytes, end_bytes(position));
       }
-      if (state_.compare_exchange(seen, pack(is_newest ? begin : position, live_of(seen) - 1))) {
+      if (state_.compare_exchange(seen, is_newest ? pack(begin, live_of(seen) - 1) : seen - 1)) {
         return true;
       }
     }
@@ -147,12 +150,15 @@ class BumpOffsets {
   static constexpr std::uint32_t live_of(std::uint64_t state) noexcept {
     return static_cast<std::uint32_t>(state);
   }
-  [[nodiscard]] std::size_t unit_bytes() const noexcept { return std::size_t{1} << unit_shift_; }
   [[nodiscard]] std::size_t bytes_of(std::uint32_t units) const noexcept {
     return std::size_t{units} << unit_shift_;
   }
   [[nodiscard]] std::uint32_t units_of(std::size_t bytes) const noexcept {
     return static_cast<std::uint32_t>(bytes >> unit_shift_);
+  }
+  // Rounded up; no bytes are a block, too.
+  [[nodiscard]] std::uint32_t size_in_units(std::size_t size_bytes) const noexcept {
+    return units_of(size_bytes + unit_mask_) + (size_bytes == 0 ? 1 : 0);
   }
   // The last unit of the space may be a part of one.
   [[nodiscard]] std::size_t end_bytes(std::uint32_t position) const noexcept {
@@ -173,7 +179,9 @@ class BumpOffsets {
   typename Sharing::template Word<std::uint64_t> newest_;  // its begin and end in units
   std::size_t capacity_bytes_ = 0;
   std::uintptr_t origin_ = 0;
+  std::size_t unit_mask_ = 0;
   std::uint32_t unit_shift_ = 0;
+  std::uint32_t whole_units_ = 0;  // at most 2^31 - 1, so that no sum of two wraps round
   std::uint32_t mark_count_ = 0;
   Units abandoned_;  // frees that may yet come for blocks that are gone
   Units peak_;       // in units, of positions that were left

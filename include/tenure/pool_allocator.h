@@ -48,12 +48,16 @@ class BasicPoolAllocator final : public Allocator {
   }
 
   [[nodiscard]] void* fastMalloc(std::size_t size_bytes) noexcept override {
-    return BasicPoolAllocator::allocate(size_bytes, 1);
+    const Offset offset = offsets_.allocate_whole_units(size_bytes);
+    if (offset.is_none()) return allocate_with_care(size_bytes, 1);
+    return memory_.open(offset.bytes, size_bytes);
   }
   [[nodiscard]] void* allocate(std::size_t size_bytes,
                                std::size_t alignment_bytes) noexcept override {
-    const Offset offset = offsets_.allocate(size_bytes, alignment_bytes);
-    return offset.is_none() ? nullptr : memory_.open(offset.bytes, size_bytes);
+    if (alignment_bytes <= memory_.options().alignment_bytes) {
+      return BasicPoolAllocator::fastMalloc(size_bytes);
+    }
+    return allocate_with_care(size_bytes, alignment_bytes);
   }
   // The newest block's bytes can be taken again at once; others' with the next reset or rewind.
   void fastFree(void* memory) noexcept override {
@@ -109,10 +113,16 @@ class BasicPoolAllocator final : public Allocator {
     return static_cast<double>(used_bytes()) / static_cast<double>(total_bytes());
   }
   [[nodiscard]] bool owns(const void* memory) const noexcept {
-    return memory_.offset_of(memory) != SIZE_MAX;
+    return memory_.offset_of(memory) < memory_.size_bytes();
   }
 
  private:
+  // Not inline, so that the short way has nothing to save.
+  [[gnu::noinline]] void* allocate_with_care(std::size_t size_bytes,
+                                             std::size_t alignment_bytes) noexcept {
+    const Offset offset = offsets_.allocate_with_care(size_bytes, alignment_bytes);
+    return offset.is_none() ? nullptr : memory_.open(offset.bytes, size_bytes);
+  }
   [[nodiscard]] Status check_idle() const noexcept {
     const std::size_t live = offsets_.live_blocks();
     return live == 0 ? Status() : Status(Reason::kBlocksLive).live(live);

@@ -69,8 +69,7 @@ class PoolMemory {
 
   // A block begins to be used, or a range ends to be.
   void* open(std::size_t offset_bytes, std::size_t size_bytes) const noexcept {
-    if (poisons_) unpoison_block(offset_bytes, size_bytes);
-    return base_ + offset_bytes;
+    return poisons_ ? unpoison_block(offset_bytes, size_bytes) : base_ + offset_bytes;
   }
   void close(std::size_t begin_bytes, std::size_t end_bytes) const noexcept {
     if (poisons_ || !options_.fill.is_none()) fill_and_poison(begin_bytes, end_bytes);
@@ -82,7 +81,7 @@ class PoolMemory {
 
  private:
   void adopt(std::byte* base, std::size_t size_bytes, std::size_t held_bytes) noexcept;
-  void unpoison_block(std::size_t offset_bytes, std::size_t size_bytes) const noexcept;
+  std::byte* unpoison_block(std::size_t offset_bytes, std::size_t size_bytes) const noexcept;
   void fill_and_poison(std::size_t begin_bytes, std::size_t end_bytes) const noexcept;
 
   PoolOptions options_;
