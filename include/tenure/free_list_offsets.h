@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+// The core of a free list: offsets for blocks that come and go in any order, in constant time, with
+// free neighbours merged at once. It touches no memory, and keeps its books elsewhere, so that the
+// space may be a device's. FreeListAllocator puts addresses on top.
+//
+//   tenure::FreeListOffsets heap(256);                       // bytes of a granule
+//   const auto buffer = heap.add_range(16 << 20);
+//   const tenure::RangeOffset offset = heap.allocate(size_bytes, 256);
+//   bind(buffers[offset.range], offset.bytes);
+//   heap.free(offset);
+//
+// Two-level segregated fit: free blocks are listed by size, 16 lists for each power of two, and two
+// words of bits lead to the first list that surely fits.
+
+#include <cstddef>
+#include <cstdint>
+
+#include "tenure/array.h"
+#include "tenure/status.h"
+#include "tenure/upstream.h"
+
+namespace tenure {
+
+// Where a block lies: in one of several ranges, or nowhere, when the request was refused.
+struct RangeOffset {
+  std::uint32_t range = kNoRange;
+  std::size_t bytes = 0;
+
+  static constexpr std::uint32_t kNoRange = 0xFFFFFFFFU;
+
+  [[nodiscard]] static constexpr RangeOffset none() noexcept { return {}; }
+  [[nodiscard]] constexpr bool is_none() const noexcept { return range == kNoRange; }
+};
+
+inline constexpr std::uint32_t kMaxRanges = 32;
+
+// Blocks take whole granules. The books take 28 bytes a block, live or free, and 4 bytes for each
+// 16 granules; they grow with the blocks, unless room was reserved for them. Neither copied nor
+// moved. Not thread-safe. The upstream must outlive it.
+class FreeListOffsets {
+ public:
+  // Precondition: granule_bytes is a power of two.
+  explicit FreeListOffsets(std::size_t granule_bytes,
+                           Upstream bookkeeping = heap_upstream()) noexcept;
+  FreeListOffsets(const FreeListOffsets&) = delete;
+  FreeListOffsets& operator=(const FreeListOffsets&) = delete;
+
+  // Room in the books for that many blocks, live and free: until there are more, nothing is taken
+  // from the upstream. Fails with kUpstreamRefused or kTooMany.
+  [[nodiscard]] Status reserve_blocks(std::size_t count) noexcept;
+
+  // Another range to place blocks in, rounded down to whole granules: at most 2^30 of them.
+  // `origin` is the address of its offset 0, a multiple of the granule. Fails with kTooMany
+  // (ranges, granules) or kUpstreamRefused.
+  [[nodiscard]] Result<std::uint32_t> add_range(std::size_t size_bytes,
+                                                std::uintptr_t origin = 0) noexcept;
+  // Precondition: there is such a range, and no block is live in it.
+  void remove_range(std::uint32_t range) noexcept;
+  [[nodiscard]] bool is_unused(std::uint32_t range) const noexcept;
+
+  // None when refused: then nothing has changed. O(1); what would be refused otherwise is looked
+  // for in the lists of its own size, too. Precondition: alignment_bytes is a power of two.
+  [[nodiscard]] RangeOffset allocate(std::size_t size_bytes, std::size_t alignment_bytes) noexcept;
+
+  // False, and counted as stray, when no live block begins there. O(1).
+  bool free(RangeOffset offset) noexcept;
+  // A free of what lies in no range.
+  void count_stray() noexcept { ++stray_frees_; }
+
+  [[nodiscard]] std::size_t granule_bytes() const noexcept { return std::size_t{1} << shift_; }
+  [[nodiscard]] std::size_t in_use_bytes() const noexcept { return in_use_bytes_; }
+  [[nodiscard]] std::size_t peak_bytes() const noexcept { return peak_bytes_; }
+  [[nodiscard]] std::size_t live_blocks() const noexcept { return live_blocks_; }
+  [[nodiscard]] std::size_t refusals() const noexcept { return refusals_; }
+  [[nodiscard]] std::size_t stray_frees() const noexcept { return stray_frees_; }
+  // Free blocks of all ranges; after the last block has come back, one a range.
+  [[nodiscard]] std::size_t free_blocks() const noexcept { return free_blocks_; }
+
+ private:
+  static constexpr std::uint32_t kNone = 0xFFFFFFFFU;
+  static constexpr std::uint32_t kBinsPerPower = 16;
+  static constexpr std::uint32_t kPowers = 29;
+  static constexpr std::uint32_t kBucketShift = 4;
+
+  // A block, in granules. The neighbours in memory are listed, too, and for a free one those in
+  // its list.
+  struct Node {
+    std::uint32_t begin;
+    std::uint32_t size;
+    std::uint32_t below;
+    std::uint32_t above;
+    std::uint32_t previous_free;
+    std::uint32_t next_free;  // of a node that is not used: the next spare one
+    std::uint16_t range;
+    bool is_free;
+  };
+  // Which block begins first in each 16 granules: from an offset to its block in 16 steps at most.
+  struct Range {
+    Array<std::uint32_t> first_in_bucket;
+    std::uintptr_t origin = 0;
+    std::uint32_t granules = 0;  // 0: there is no such range
+  };
+  struct Request {
+    std::uint32_t granules;
+    std::uint32_t slack;  // granules that aligning may skip
+    std::size_t alignment_bytes;
+  };
+
+  static std::uint32_t bin_of(std::uint32_t granules) noexcept;
+  static std::uint32_t bin_that_fits(std::uint32_t granules) noexcept;
+  [[nodiscard]] std::uint32_t first_bin_from(std::uint32_t bin) const noexcept;
+  [[nodiscard]] std::uint32_t padding_of(const Node& node, const Request& request) const noexcept;
+  [[nodiscard]] bool fits(std::uint32_t index, const Request& request) const noexcept;
+  [[nodiscard]] std::uint32_t look_through(std::uint32_t bin, const Request& request,
+                                           std::size_t most) const noexcept;
+  [[nodiscard]] std::uint32_t find(const Request& request) const noexcept;
+  [[nodiscard]] bool provide_spares(std::size_t count) noexcept;
+  std::uint32_t take_spare() noexcept;
+  void list(std::uint32_t index) noexcept;
+  void unlist(std::uint32_t index) noexcept;
+  void note_begin(std::uint32_t index) noexcept;
+  void forget_begin(std::uint32_t index) noexcept;
+  std::uint32_t split(std::uint32_t index, std::uint32_t granules) noexcept;
+  void merge_with_above(std::uint32_t index) noexcept;
+  [[nodiscard]] std::uint32_t live_block_at(RangeOffset offset) const noexcept;
+
+  std::uint32_t shift_;
+  std::uint32_t spare_ = kNone;
+  std::size_t spare_count_ = 0;
+  Upstream bookkeeping_;
+  Array<Node> nodes_;
+  std::uint32_t powers_ = 0;  // bits: powers with a list that is not empty
+  std::uint32_t bins_[kPowers] = {};
+  std::uint32_t lists_[kPowers * kBinsPerPower];
+  Range ranges_[kMaxRanges];
+  std::size_t in_use_bytes_ = 0;
+  std::size_t peak_bytes_ = 0;
+  std::size_t live_blocks_ = 0;
+  std::size_t free_blocks_ = 0;
+  std::size_t refusals_ = 0;
+  std::size_t stray_frees_ = 0;
+};
+
+}  // namespace tenure

@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include "tenure/free_list_memory.h"
+
+namespace tenure {
+namespace {
+
+std::size_t granule_of(const FreeListOptions& options) noexcept {
+  return options.granule_bytes == 0 ? options.alignment_bytes : options.granule_bytes;
+}
+
+}  // namespace
+
+FreeListMemory::FreeListMemory(const FreeListOptions& options) noexcept
+    : options_(options), offsets_(granule_of(options), options.bookkeeping) {
+  TENURE_ASSERT(is_power_of_two(options.alignment_bytes));
+  TENURE_ASSERT(offsets_.granule_bytes() <= options.alignment_bytes);
+}
+
+FreeListMemory::~FreeListMemory() {
+  for (std::uint32_t i = 0; i < piece_end_; ++i) give_back(i);
+}
+
+void FreeListMemory::give_back(std::uint32_t range) noexcept {
+  Piece& piece = pieces_[range];
+  if (piece.base == nullptr) return;
+  held_bytes_ -= piece.size_bytes;
+  if (!piece.is_lent) {
+    options_.upstream.deallocate(options_.upstream.user, piece.base, piece.size_bytes,
+                                 piece.alignment_bytes);
+  }
+  piece = Piece();
+}
+
+Status FreeListMemory::adopt(const Piece& piece) noexcept {
+  const Result<std::uint32_t> range =
+      offsets_.add_range(piece.size_bytes, reinterpret_cast<std::uintptr_t>(piece.base));
+  if (!range.ok()) return range.status();
+  pieces_[*range] = piece;
+  held_bytes_ += piece.size_bytes;
+  if (*range >= piece_end_) piece_end_ = *range + 1;
+  return Status();
+}
+
+Status FreeListMemory::take(std::size_t size_bytes, std::size_t alignment_bytes) noexcept {
+  const std::size_t mask = offsets_.granule_bytes() - 1;
+  if (alignment_bytes > SIZE_MAX / 2 || size_bytes > SIZE_MAX / 2 - mask - alignment_bytes) {
+    return Status(Reason::kAddressSpace).needed(size_bytes);
+  }
+  Piece piece;
+  piece.size_bytes = size_bytes == 0 ? mask + 1 : (size_bytes + mask) & ~mask;
+  piece.alignment_bytes = alignment_bytes;
+  const std::size_t left_bytes = options_.budget_bytes - held_bytes_;
+  if (piece.size_bytes > left_bytes) {
+    return Status(Reason::kPoolExhausted).needed(piece.size_bytes).available(left_bytes);
+  }
+  piece.base = static_cast<std::byte*>(
+      options_.upstream.allocate(options_.upstream.user, piece.size_bytes, piece.alignment_bytes));
+  if (piece.base == nullptr) {
+    return Status(Reason::kUpstreamRefused).needed(piece.size_bytes);
+  }
+  const Status status = adopt(piece);
+  if (!status.ok()) {
+    options_.upstream.deallocate(options_.upstream.user, piece.base, piece.size_bytes,
+                                 piece.alignment_bytes);
+  }
+  return status;
+}
+
+Status FreeListMemory::reserve(std::size_t size_bytes) noexcept {
+  return take(size_bytes, options_.alignment_bytes);
+}
+
+Status FreeListMemory::lend(Span<std::byte> buffer) noexcept {
+  const std::uint64_t padding =
+      padding_to_align(reinterpret_cast<std::uintptr_t>(buffer.data()), options_.alignment_bytes);
+  const std::size_t granule = offsets_.granule_bytes();
+  if (padding > buffer.size() || buffer.size() - static_cast<std::size_t>(padding) < granule) {
+    return Status(Reason::kBufferTooSmall).needed(padding + granule).available(buffer.size());
+  }
+  Piece piece;
+  piece.base = buffer.data() + static_cast<std::size_t>(padding);
+  piece.size_bytes = (buffer.size() - static_cast<std::size_t>(padding)) & ~(granule - 1);
+  piece.is_lent = true;
+  const std::size_t left_bytes = options_.budget_bytes - held_bytes_;
+  if (piece.size_bytes > left_bytes) {
+    return Status(Reason::kPoolExhausted).needed(piece.size_bytes).available(left_bytes);
+  }
+  return adopt(piece);
+}
+
+// The more pieces there are, the more is taken ahead: from a 32nd of what is held to as much again,
+// so that little is held in vain, and yet pieces suffice. When that is not to be had, what is
+// needed; for which pieces without blocks may have to go.
+bool FreeListMemory::grow_for(std::size_t size_bytes, std::size_t alignment_bytes) noexcept {
+  const std::size_t share_bytes = held_bytes_ / kMaxRanges * piece_end_;
+  const std::size_t ahead_bytes =
+      share_bytes > options_.piece_bytes ? share_bytes : options_.piece_bytes;
+  if (ahead_bytes > size_bytes && take(ahead_bytes, alignment_bytes).ok()) return true;
+  if (take(size_bytes, alignment_bytes).ok()) return true;
+  return trim() != 0 && take(size_bytes, alignment_bytes).ok();
+}
+
+void* FreeListMemory::allocate(std::size_t size_bytes, std::size_t alignment_bytes) noexcept {
+  RangeOffset offset = offsets_.allocate(size_bytes, alignment_bytes);
+  if (offset.is_none()) {
+    const std::size_t piece_alignment =
+        alignment_bytes > options_.alignment_bytes ? alignment_bytes : options_.alignment_bytes;
+    if (grow_for(size_bytes, piece_alignment)) {
+      offset = offsets_.allocate(size_bytes, alignment_bytes);
+    }
+    if (offset.is_none()) return ++refusals_, nullptr;
+  }
+  return pieces_[offset.range].base + offset.bytes;
+}
+
+void FreeListMemory::free(void* memory) noexcept {
+  for (std::uint32_t i = 0; i < piece_end_; ++i) {
+    const std::size_t distance =
+        static_cast<std::size_t>(reinterpret_cast<std::uintptr_t>(memory) -
+                                 reinterpret_cast<std::uintptr_t>(pieces_[i].base));
+    if (distance < pieces_[i].size_bytes) {
+      offsets_.free({i, distance});
+      return;
+    }
+  }
+  offsets_.count_stray();
+}
+
+std::size_t FreeListMemory::trim() noexcept {
+  const std::size_t before_bytes = held_bytes_;
+  for (std::uint32_t i = 0; i < piece_end_; ++i) {
+    if (pieces_[i].is_lent || !offsets_.is_unused(i)) continue;
+    offsets_.remove_range(i);
+    give_back(i);
+  }
+  while (piece_end_ != 0 && pieces_[piece_end_ - 1].base == nullptr) --piece_end_;
+  return before_bytes - held_bytes_;
+}
+
+}  // namespace tenure

@@ -1,0 +1,318 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include "tenure/free_list_offsets.h"
+
+#include "tenure/align.h"
+
+namespace tenure {
+namespace {
+
+// So that a size, what aligning may skip and a part of a power of two add up in 32 bits.
+constexpr std::uint32_t kMaxGranules = 0x40000000U;
+constexpr std::size_t kFewNodes = 4;
+
+std::uint32_t log2_floor(std::uint32_t value) noexcept {
+  return 31U - static_cast<std::uint32_t>(__builtin_clz(value));
+}
+
+std::uint32_t lowest_bit(std::uint32_t bits) noexcept {
+  return static_cast<std::uint32_t>(__builtin_ctz(bits));
+}
+
+}  // namespace
+
+FreeListOffsets::FreeListOffsets(std::size_t granule_bytes, Upstream bookkeeping) noexcept
+    : shift_(0), bookkeeping_(bookkeeping), nodes_(bookkeeping) {
+  TENURE_ASSERT(is_power_of_two(granule_bytes));
+  while (std::size_t{1} << shift_ < granule_bytes) ++shift_;
+  for (std::uint32_t& list : lists_) list = kNone;
+}
+
+// ---- lists by size: sizes below 16 have a list each; above, each power of two is divided by 16.
+
+std::uint32_t FreeListOffsets::bin_of(std::uint32_t granules) noexcept {
+  if (granules < kBinsPerPower) return granules;
+  const std::uint32_t power = log2_floor(granules);
+  const std::uint32_t part = (granules >> (power - 4)) & (kBinsPerPower - 1);
+  return (power - 3) * kBinsPerPower + part;
+}
+
+// Every block in that list or above is large enough.
+std::uint32_t FreeListOffsets::bin_that_fits(std::uint32_t granules) noexcept {
+  if (granules < kBinsPerPower) return granules;
+  const std::uint32_t part_granules = 1U << (log2_floor(granules) - 4);
+  return bin_of(granules + part_granules - 1);
+}
+
+// The first list from that one on that is not empty, or kNone.
+std::uint32_t FreeListOffsets::first_bin_from(std::uint32_t bin) const noexcept {
+  const std::uint32_t power = bin / kBinsPerPower;
+  if (power >= kPowers) return kNone;
+  const std::uint32_t here = bins_[power] >> (bin % kBinsPerPower);
+  if (here != 0) return bin + lowest_bit(here);
+  const std::uint32_t larger = powers_ & ~((2U << power) - 1);
+  if (larger == 0) return kNone;
+  const std::uint32_t next = lowest_bit(larger);
+  return next * kBinsPerPower + lowest_bit(bins_[next]);
+}
+
+void FreeListOffsets::list(std::uint32_t index) noexcept {
+  Node& node = nodes_[index];
+  const std::uint32_t bin = bin_of(node.size);
+  const std::uint32_t head = lists_[bin];
+  node.is_free = true;
+  node.previous_free = kNone;
+  node.next_free = head;
+  if (head != kNone) nodes_[head].previous_free = index;
+  lists_[bin] = index;
+  bins_[bin / kBinsPerPower] |= 1U << (bin % kBinsPerPower);
+  powers_ |= 1U << (bin / kBinsPerPower);
+  ++free_blocks_;
+}
+
+void FreeListOffsets::unlist(std::uint32_t index) noexcept {
+  Node& node = nodes_[index];
+  const std::uint32_t bin = bin_of(node.size);
+  if (node.next_free != kNone) nodes_[node.next_free].previous_free = node.previous_free;
+  if (node.previous_free != kNone) {
+    nodes_[node.previous_free].next_free = node.next_free;
+  } else {
+    lists_[bin] = node.next_free;
+    if (node.next_free == kNone) {
+      std::uint32_t& bins = bins_[bin / kBinsPerPower];
+      bins &= ~(1U << (bin % kBinsPerPower));
+      if (bins == 0) powers_ &= ~(1U << (bin / kBinsPerPower));
+    }
+  }
+  node.is_free = false;
+  --free_blocks_;
+}
+
+std::uint32_t FreeListOffsets::padding_of(const Node& node, const Request& request) const noexcept {
+  if (request.slack == 0) return 0;
+  const std::uintptr_t begin = ranges_[node.range].origin + (std::uintptr_t{node.begin} << shift_);
+  return static_cast<std::uint32_t>(padding_to_align(begin, request.alignment_bytes) >> shift_);
+}
+
+bool FreeListOffsets::fits(std::uint32_t index, const Request& request) const noexcept {
+  const Node& node = nodes_[index];
+  return node.size >= request.granules && padding_of(node, request) <= node.size - request.granules;
+}
+
+std::uint32_t FreeListOffsets::look_through(std::uint32_t bin, const Request& request,
+                                            std::size_t most) const noexcept {
+  std::uint32_t index = lists_[bin];
+  while (index != kNone && !fits(index, request)) {
+    index = --most == 0 ? kNone : nodes_[index].next_free;
+  }
+  return index;
+}
+
+// The few newest of its own list first: what was freed last has often the same size, and is warm.
+// Then the first list that surely fits. What lies between is looked through only where the answer
+// would be a refusal, which must not be given while there is room.
+std::uint32_t FreeListOffsets::find(const Request& request) const noexcept {
+  const std::uint32_t own_bin = bin_of(request.granules);
+  const std::uint32_t found = look_through(own_bin, request, kFewNodes);
+  if (found != kNone) return found;
+  const std::uint32_t sure_bin = bin_that_fits(request.granules + request.slack);
+  const std::uint32_t bin = first_bin_from(sure_bin);
+  if (bin != kNone) return lists_[bin];
+  std::uint32_t unsure = first_bin_from(own_bin);
+  while (unsure < sure_bin) {
+    const std::uint32_t late = look_through(unsure, request, SIZE_MAX);
+    if (late != kNone) return late;
+    unsure = first_bin_from(unsure + 1);
+  }
+  return kNone;
+}
+
+// ---- the books
+
+Status FreeListOffsets::reserve_blocks(std::size_t count) noexcept {
+  if (count >= kNone) return Status(Reason::kTooMany);
+  if (!nodes_.reserve(count)) return Status(Reason::kUpstreamRefused).needed(count * sizeof(Node));
+  return Status();
+}
+
+bool FreeListOffsets::provide_spares(std::size_t count) noexcept {
+  while (spare_count_ < count) {
+    if (nodes_.size() >= kNone - 1) return false;
+    Node* node = nodes_.push_uninitialized();
+    if (node == nullptr) return false;
+    node->next_free = spare_;
+    spare_ = static_cast<std::uint32_t>(nodes_.size() - 1);
+    ++spare_count_;
+  }
+  return true;
+}
+
+// Precondition: there is a spare one.
+std::uint32_t FreeListOffsets::take_spare() noexcept {
+  const std::uint32_t index = spare_;
+  spare_ = nodes_[index].next_free;
+  --spare_count_;
+  return index;
+}
+
+void FreeListOffsets::note_begin(std::uint32_t index) noexcept {
+  const Node& node = nodes_[index];
+  std::uint32_t& first = ranges_[node.range].first_in_bucket[node.begin >> kBucketShift];
+  if (first == kNone || nodes_[first].begin > node.begin) first = index;
+}
+
+void FreeListOffsets::forget_begin(std::uint32_t index) noexcept {
+  const Node& node = nodes_[index];
+  const std::uint32_t bucket = node.begin >> kBucketShift;
+  std::uint32_t& first = ranges_[node.range].first_in_bucket[bucket];
+  if (first != index) return;
+  const bool next_is_here =
+      node.above != kNone && nodes_[node.above].begin >> kBucketShift == bucket;
+  first = next_is_here ? node.above : kNone;
+}
+
+// The block keeps its first granules; returns the rest, which is in no list.
+std::uint32_t FreeListOffsets::split(std::uint32_t index, std::uint32_t granules) noexcept {
+  const std::uint32_t rest = take_spare();
+  Node& lower = nodes_[index];
+  Node& upper = nodes_[rest];
+  upper.begin = lower.begin + granules;
+  upper.size = lower.size - granules;
+  upper.below = index;
+  upper.above = lower.above;
+  upper.range = lower.range;
+  upper.is_free = false;
+  if (lower.above != kNone) nodes_[lower.above].below = rest;
+  lower.size = granules;
+  lower.above = rest;
+  note_begin(rest);
+  return rest;
+}
+
+// Neither of the two is in a list.
+void FreeListOffsets::merge_with_above(std::uint32_t index) noexcept {
+  Node& lower = nodes_[index];
+  const std::uint32_t absorbed = lower.above;
+  Node& upper = nodes_[absorbed];
+  forget_begin(absorbed);
+  lower.size += upper.size;
+  lower.above = upper.above;
+  if (upper.above != kNone) nodes_[upper.above].below = index;
+  upper.next_free = spare_;
+  spare_ = absorbed;
+  ++spare_count_;
+}
+
+// ---- ranges
+
+Result<std::uint32_t> FreeListOffsets::add_range(std::size_t size_bytes,
+                                                 std::uintptr_t origin) noexcept {
+  std::uint32_t range = 0;
+  while (range < kMaxRanges && ranges_[range].granules != 0) ++range;
+  const std::size_t granules = size_bytes >> shift_;
+  if (range == kMaxRanges || granules == 0 || granules > kMaxGranules) {
+    return Status(Reason::kTooMany);
+  }
+  Range added;
+  added.first_in_bucket = Array<std::uint32_t>(bookkeeping_);
+  added.origin = origin;
+  added.granules = static_cast<std::uint32_t>(granules);
+  const std::size_t buckets = ((granules - 1) >> kBucketShift) + 1;
+  if (!added.first_in_bucket.resize(buckets, kNone) || !provide_spares(1)) {
+    return Status(Reason::kUpstreamRefused).needed(buckets * sizeof(std::uint32_t));
+  }
+  ranges_[range] = static_cast<Range&&>(added);
+  const std::uint32_t index = take_spare();
+  Node& node = nodes_[index];
+  node.begin = 0;
+  node.size = ranges_[range].granules;
+  node.below = kNone;
+  node.above = kNone;
+  node.range = static_cast<std::uint16_t>(range);
+  note_begin(index);
+  list(index);
+  return range;
+}
+
+bool FreeListOffsets::is_unused(std::uint32_t range) const noexcept {
+  if (range >= kMaxRanges || ranges_[range].granules == 0) return false;
+  const Node& first = nodes_[ranges_[range].first_in_bucket[0]];
+  return first.is_free && first.size == ranges_[range].granules;
+}
+
+void FreeListOffsets::remove_range(std::uint32_t range) noexcept {
+  TENURE_ASSERT(is_unused(range));
+  const std::uint32_t index = ranges_[range].first_in_bucket[0];
+  unlist(index);
+  nodes_[index].next_free = spare_;
+  spare_ = index;
+  ++spare_count_;
+  ranges_[range] = Range();
+}
+
+// ---- blocks
+
+RangeOffset FreeListOffsets::allocate(std::size_t size_bytes,
+                                      std::size_t alignment_bytes) noexcept {
+  TENURE_ASSERT(is_power_of_two(alignment_bytes));
+  const std::size_t last_granule = (size_bytes == 0 ? 0 : size_bytes - 1) >> shift_;
+  const std::size_t alignment = alignment_bytes >> shift_;
+  if (last_granule >= kMaxGranules || alignment > kMaxGranules) {
+    return ++refusals_, RangeOffset::none();
+  }
+  Request request;
+  request.granules = static_cast<std::uint32_t>(last_granule) + 1;
+  request.slack = alignment == 0 ? 0 : static_cast<std::uint32_t>(alignment) - 1;
+  request.alignment_bytes = alignment_bytes;
+  std::uint32_t index = find(request);
+  if (index == kNone) return ++refusals_, RangeOffset::none();
+  const std::uint32_t padding = padding_of(nodes_[index], request);
+  const std::uint32_t behind = nodes_[index].size - padding - request.granules;
+  if (!provide_spares((padding != 0 ? 1U : 0U) + (behind != 0 ? 1U : 0U))) {
+    return ++refusals_, RangeOffset::none();
+  }
+
+  unlist(index);
+  if (padding != 0) {
+    const std::uint32_t aligned = split(index, padding);
+    list(index);
+    index = aligned;
+  }
+  if (behind != 0) list(split(index, request.granules));
+  in_use_bytes_ += std::size_t{request.granules} << shift_;
+  if (in_use_bytes_ > peak_bytes_) peak_bytes_ = in_use_bytes_;
+  ++live_blocks_;
+  const Node& node = nodes_[index];
+  return {node.range, std::size_t{node.begin} << shift_};
+}
+
+std::uint32_t FreeListOffsets::live_block_at(RangeOffset offset) const noexcept {
+  if (offset.range >= kMaxRanges) return kNone;
+  const Range& range = ranges_[offset.range];
+  const std::size_t granule = offset.bytes >> shift_;
+  if (granule >= range.granules || granule << shift_ != offset.bytes) return kNone;
+  std::uint32_t index = range.first_in_bucket[granule >> kBucketShift];
+  while (index != kNone && nodes_[index].begin < granule) index = nodes_[index].above;
+  if (index == kNone || nodes_[index].begin != granule || nodes_[index].is_free) return kNone;
+  return index;
+}
+
+bool FreeListOffsets::free(RangeOffset offset) noexcept {
+  std::uint32_t index = live_block_at(offset);
+  if (index == kNone) return ++stray_frees_, false;
+  in_use_bytes_ -= std::size_t{nodes_[index].size} << shift_;
+  --live_blocks_;
+  if (const std::uint32_t above = nodes_[index].above; above != kNone && nodes_[above].is_free) {
+    unlist(above);
+    merge_with_above(index);
+  }
+  if (const std::uint32_t below = nodes_[index].below; below != kNone && nodes_[below].is_free) {
+    unlist(below);
+    merge_with_above(below);
+    index = below;
+  }
+  list(index);
+  return true;
+}
+
+}  // namespace tenure
