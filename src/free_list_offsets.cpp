@@ -30,7 +30,7 @@ FreeListOffsets::FreeListOffsets(std::size_t granule_bytes, Upstream bookkeeping
 
 // ---- lists by size: sizes below 16 have a list each; above, each power of two is divided by 16.
 
-std::uint32_t FreeListOffsets::bin_of(std::uint32_t granules) noexcept {
+inline std::uint32_t FreeListOffsets::bin_of(std::uint32_t granules) noexcept {
   if (granules < kBinsPerPower) return granules;
   const std::uint32_t power = log2_floor(granules);
   const std::uint32_t part = (granules >> (power - 4)) & (kBinsPerPower - 1);
@@ -38,14 +38,14 @@ std::uint32_t FreeListOffsets::bin_of(std::uint32_t granules) noexcept {
 }
 
 // Every block in that list or above is large enough.
-std::uint32_t FreeListOffsets::bin_that_fits(std::uint32_t granules) noexcept {
+inline std::uint32_t FreeListOffsets::bin_that_fits(std::uint32_t granules) noexcept {
   if (granules < kBinsPerPower) return granules;
   const std::uint32_t part_granules = 1U << (log2_floor(granules) - 4);
   return bin_of(granules + part_granules - 1);
 }
 
 // The first list from that one on that is not empty, or kNone.
-std::uint32_t FreeListOffsets::first_bin_from(std::uint32_t bin) const noexcept {
+inline std::uint32_t FreeListOffsets::first_bin_from(std::uint32_t bin) const noexcept {
   const std::uint32_t power = bin / kBinsPerPower;
   if (power >= kPowers) return kNone;
   const std::uint32_t here = bins_[power] >> (bin % kBinsPerPower);
@@ -56,45 +56,52 @@ std::uint32_t FreeListOffsets::first_bin_from(std::uint32_t bin) const noexcept 
   return next * kBinsPerPower + lowest_bit(bins_[next]);
 }
 
-void FreeListOffsets::list(std::uint32_t index) noexcept {
+inline void FreeListOffsets::list(std::uint32_t index) noexcept {
   Node& node = nodes_[index];
-  const std::uint32_t bin = bin_of(node.size);
-  const std::uint32_t head = lists_[bin];
+  node.bin = bin_of(node.size);
+  const std::uint32_t head = lists_[node.bin];
   node.is_free = true;
   node.previous_free = kNone;
   node.next_free = head;
   if (head != kNone) nodes_[head].previous_free = index;
-  lists_[bin] = index;
-  bins_[bin / kBinsPerPower] |= 1U << (bin % kBinsPerPower);
-  powers_ |= 1U << (bin / kBinsPerPower);
+  lists_[node.bin] = index;
+  bins_[node.bin / kBinsPerPower] |= 1U << (node.bin % kBinsPerPower);
+  powers_ |= 1U << (node.bin / kBinsPerPower);
   ++free_blocks_;
 }
 
-void FreeListOffsets::unlist(std::uint32_t index) noexcept {
+inline void FreeListOffsets::unlist(std::uint32_t index) noexcept {
   Node& node = nodes_[index];
-  const std::uint32_t bin = bin_of(node.size);
   if (node.next_free != kNone) nodes_[node.next_free].previous_free = node.previous_free;
   if (node.previous_free != kNone) {
     nodes_[node.previous_free].next_free = node.next_free;
   } else {
-    lists_[bin] = node.next_free;
+    lists_[node.bin] = node.next_free;
     if (node.next_free == kNone) {
-      std::uint32_t& bins = bins_[bin / kBinsPerPower];
-      bins &= ~(1U << (bin % kBinsPerPower));
-      if (bins == 0) powers_ &= ~(1U << (bin / kBinsPerPower));
+      std::uint32_t& bins = bins_[node.bin / kBinsPerPower];
+      bins &= ~(1U << (node.bin % kBinsPerPower));
+      if (bins == 0) powers_ &= ~(1U << (node.bin / kBinsPerPower));
     }
   }
   node.is_free = false;
   --free_blocks_;
 }
 
-std::uint32_t FreeListOffsets::padding_of(const Node& node, const Request& request) const noexcept {
+// A free block has grown or shrunk: mostly it may stay in its list.
+inline void FreeListOffsets::list_again(std::uint32_t index) noexcept {
+  if (bin_of(nodes_[index].size) == nodes_[index].bin) return;
+  unlist(index);
+  list(index);
+}
+
+inline std::uint32_t FreeListOffsets::padding_of(const Node& node,
+                                                 const Request& request) const noexcept {
   if (request.slack == 0) return 0;
   const std::uintptr_t begin = ranges_[node.range].origin + (std::uintptr_t{node.begin} << shift_);
   return static_cast<std::uint32_t>(padding_to_align(begin, request.alignment_bytes) >> shift_);
 }
 
-bool FreeListOffsets::fits(std::uint32_t index, const Request& request) const noexcept {
+inline bool FreeListOffsets::fits(std::uint32_t index, const Request& request) const noexcept {
   const Node& node = nodes_[index];
   return node.size >= request.granules && padding_of(node, request) <= node.size - request.granules;
 }
@@ -113,8 +120,10 @@ std::uint32_t FreeListOffsets::look_through(std::uint32_t bin, const Request& re
 // would be a refusal, which must not be given while there is room.
 std::uint32_t FreeListOffsets::find(const Request& request) const noexcept {
   const std::uint32_t own_bin = bin_of(request.granules);
-  const std::uint32_t found = look_through(own_bin, request, kFewNodes);
-  if (found != kNone) return found;
+  if (lists_[own_bin] != kNone) {
+    const std::uint32_t found = look_through(own_bin, request, kFewNodes);
+    if (found != kNone) return found;
+  }
   const std::uint32_t sure_bin = bin_that_fits(request.granules + request.slack);
   const std::uint32_t bin = first_bin_from(sure_bin);
   if (bin != kNone) return lists_[bin];
@@ -148,59 +157,78 @@ bool FreeListOffsets::provide_spares(std::size_t count) noexcept {
 }
 
 // Precondition: there is a spare one.
-std::uint32_t FreeListOffsets::take_spare() noexcept {
+inline std::uint32_t FreeListOffsets::take_spare() noexcept {
   const std::uint32_t index = spare_;
   spare_ = nodes_[index].next_free;
   --spare_count_;
   return index;
 }
 
-void FreeListOffsets::note_begin(std::uint32_t index) noexcept {
-  const Node& node = nodes_[index];
-  std::uint32_t& first = ranges_[node.range].first_in_bucket[node.begin >> kBucketShift];
-  if (first == kNone || nodes_[first].begin > node.begin) first = index;
-}
-
-void FreeListOffsets::forget_begin(std::uint32_t index) noexcept {
-  const Node& node = nodes_[index];
-  const std::uint32_t bucket = node.begin >> kBucketShift;
-  std::uint32_t& first = ranges_[node.range].first_in_bucket[bucket];
-  if (first != index) return;
-  const bool next_is_here =
-      node.above != kNone && nodes_[node.above].begin >> kBucketShift == bucket;
-  first = next_is_here ? node.above : kNone;
-}
-
-// The block keeps its first granules; returns the rest, which is in no list.
-std::uint32_t FreeListOffsets::split(std::uint32_t index, std::uint32_t granules) noexcept {
-  const std::uint32_t rest = take_spare();
-  Node& lower = nodes_[index];
-  Node& upper = nodes_[rest];
-  upper.begin = lower.begin + granules;
-  upper.size = lower.size - granules;
-  upper.below = index;
-  upper.above = lower.above;
-  upper.range = lower.range;
-  upper.is_free = false;
-  if (lower.above != kNone) nodes_[lower.above].below = rest;
-  lower.size = granules;
-  lower.above = rest;
-  note_begin(rest);
-  return rest;
-}
-
-// Neither of the two is in a list.
-void FreeListOffsets::merge_with_above(std::uint32_t index) noexcept {
-  Node& lower = nodes_[index];
-  const std::uint32_t absorbed = lower.above;
-  Node& upper = nodes_[absorbed];
-  forget_begin(absorbed);
-  lower.size += upper.size;
-  lower.above = upper.above;
-  if (upper.above != kNone) nodes_[upper.above].below = index;
-  upper.next_free = spare_;
-  spare_ = absorbed;
+inline void FreeListOffsets::give_spare(std::uint32_t index) noexcept {
+  nodes_[index].next_free = spare_;
+  spare_ = index;
   ++spare_count_;
+}
+
+inline std::uint32_t& FreeListOffsets::first_near(const Node& node) noexcept {
+  return ranges_[node.range].first_in_bucket[node.begin >> kBucketShift];
+}
+
+// The block does not begin there any more; what lies above it is next.
+inline void FreeListOffsets::forget_begin(std::uint32_t index) noexcept {
+  const Node& node = nodes_[index];
+  std::uint32_t& first = first_near(node);
+  if (first != index) return;
+  const bool next_is_near =
+      node.above != kNone && nodes_[node.above].begin >> kBucketShift == node.begin >> kBucketShift;
+  first = next_is_near ? node.above : kNone;
+}
+
+// A new block of the first granules of another, which keeps the rest and its place in its list.
+inline std::uint32_t FreeListOffsets::split_front(std::uint32_t index,
+                                                  std::uint32_t granules) noexcept {
+  const std::uint32_t front = take_spare();
+  Node& rest = nodes_[index];
+  Node& node = nodes_[front];
+  node.begin = rest.begin;
+  node.size = granules;
+  node.below = rest.below;
+  node.above = index;
+  node.range = rest.range;
+  node.is_free = false;
+  if (rest.below != kNone) nodes_[rest.below].above = front;
+  if (std::uint32_t& first = first_near(rest); first == index) first = front;
+  rest.begin += granules;
+  rest.size -= granules;
+  rest.below = front;
+  // Where no block began before, nothing that begins lies below the rest.
+  if (rest.begin >> kBucketShift != node.begin >> kBucketShift) first_near(rest) = index;
+  return front;
+}
+
+// The other way round: the block above takes the granules of this one, which is gone. Neither of
+// the two changes its list.
+inline void FreeListOffsets::merge_into_above(std::uint32_t index) noexcept {
+  const Node& node = nodes_[index];
+  const std::uint32_t above = node.above;
+  Node& merged = nodes_[above];
+  forget_begin(above);
+  merged.begin = node.begin;
+  merged.size += node.size;
+  merged.below = node.below;
+  if (node.below != kNone) nodes_[node.below].above = above;
+  if (std::uint32_t& first = first_near(node); first == index) first = above;
+  give_spare(index);
+}
+
+inline void FreeListOffsets::merge_into_below(std::uint32_t index) noexcept {
+  const Node& node = nodes_[index];
+  forget_begin(index);
+  Node& merged = nodes_[node.below];
+  merged.size += node.size;
+  merged.above = node.above;
+  if (node.above != kNone) nodes_[node.above].below = node.below;
+  give_spare(index);
 }
 
 // ---- ranges
@@ -229,7 +257,7 @@ Result<std::uint32_t> FreeListOffsets::add_range(std::size_t size_bytes,
   node.below = kNone;
   node.above = kNone;
   node.range = static_cast<std::uint16_t>(range);
-  note_begin(index);
+  first_near(node) = index;
   list(index);
   return range;
 }
@@ -244,9 +272,7 @@ void FreeListOffsets::remove_range(std::uint32_t range) noexcept {
   TENURE_ASSERT(is_unused(range));
   const std::uint32_t index = ranges_[range].first_in_bucket[0];
   unlist(index);
-  nodes_[index].next_free = spare_;
-  spare_ = index;
-  ++spare_count_;
+  give_spare(index);
   ranges_[range] = Range();
 }
 
@@ -272,13 +298,14 @@ RangeOffset FreeListOffsets::allocate(std::size_t size_bytes,
     return ++refusals_, RangeOffset::none();
   }
 
-  unlist(index);
-  if (padding != 0) {
-    const std::uint32_t aligned = split(index, padding);
-    list(index);
-    index = aligned;
+  if (padding != 0) list(split_front(index, padding));
+  if (behind != 0) {
+    const std::uint32_t block = split_front(index, request.granules);
+    list_again(index);
+    index = block;
+  } else {
+    unlist(index);
   }
-  if (behind != 0) list(split(index, request.granules));
   in_use_bytes_ += std::size_t{request.granules} << shift_;
   if (in_use_bytes_ > peak_bytes_) peak_bytes_ = in_use_bytes_;
   ++live_blocks_;
@@ -286,7 +313,7 @@ RangeOffset FreeListOffsets::allocate(std::size_t size_bytes,
   return {node.range, std::size_t{node.begin} << shift_};
 }
 
-std::uint32_t FreeListOffsets::live_block_at(RangeOffset offset) const noexcept {
+inline std::uint32_t FreeListOffsets::live_block_at(RangeOffset offset) const noexcept {
   if (offset.range >= kMaxRanges) return kNone;
   const Range& range = ranges_[offset.range];
   const std::size_t granule = offset.bytes >> shift_;
@@ -302,16 +329,22 @@ bool FreeListOffsets::free(RangeOffset offset) noexcept {
   if (index == kNone) return ++stray_frees_, false;
   in_use_bytes_ -= std::size_t{nodes_[index].size} << shift_;
   --live_blocks_;
-  if (const std::uint32_t above = nodes_[index].above; above != kNone && nodes_[above].is_free) {
+  const std::uint32_t above = nodes_[index].above;
+  const std::uint32_t below = nodes_[index].below;
+  const bool above_is_free = above != kNone && nodes_[above].is_free;
+  const bool below_is_free = below != kNone && nodes_[below].is_free;
+  if (!above_is_free && !below_is_free) return list(index), true;
+  if (above_is_free && below_is_free) {
     unlist(above);
-    merge_with_above(index);
+    merge_into_below(above);
   }
-  if (const std::uint32_t below = nodes_[index].below; below != kNone && nodes_[below].is_free) {
-    unlist(below);
-    merge_with_above(below);
-    index = below;
+  if (below_is_free) {
+    merge_into_below(index);
+    list_again(below);
+  } else {
+    merge_into_above(index);
+    list_again(above);
   }
-  list(index);
   return true;
 }
 

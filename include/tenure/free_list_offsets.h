@@ -36,7 +36,7 @@ struct RangeOffset {
 
 inline constexpr std::uint32_t kMaxRanges = 32;
 
-// Blocks take whole granules. The books take 28 bytes a block, live or free, and 4 bytes for each
+// Blocks take whole granules. The books take 32 bytes a block, live or free, and 4 bytes for each
 // 16 granules; they grow with the blocks, unless room was reserved for them. Neither copied nor
 // moved. Not thread-safe. The upstream must outlive it.
 class FreeListOffsets {
@@ -93,6 +93,7 @@ class FreeListOffsets {
     std::uint32_t above;
     std::uint32_t previous_free;
     std::uint32_t next_free;  // of a node that is not used: the next spare one
+    std::uint32_t bin;
     std::uint16_t range;
     bool is_free;
   };
@@ -118,12 +119,15 @@ class FreeListOffsets {
   [[nodiscard]] std::uint32_t find(const Request& request) const noexcept;
   [[nodiscard]] bool provide_spares(std::size_t count) noexcept;
   std::uint32_t take_spare() noexcept;
+  void give_spare(std::uint32_t index) noexcept;
   void list(std::uint32_t index) noexcept;
   void unlist(std::uint32_t index) noexcept;
-  void note_begin(std::uint32_t index) noexcept;
+  void list_again(std::uint32_t index) noexcept;
+  std::uint32_t& first_near(const Node& node) noexcept;
   void forget_begin(std::uint32_t index) noexcept;
-  std::uint32_t split(std::uint32_t index, std::uint32_t granules) noexcept;
-  void merge_with_above(std::uint32_t index) noexcept;
+  std::uint32_t split_front(std::uint32_t index, std::uint32_t granules) noexcept;
+  void merge_into_above(std::uint32_t index) noexcept;
+  void merge_into_below(std::uint32_t index) noexcept;
   [[nodiscard]] std::uint32_t live_block_at(RangeOffset offset) const noexcept;
 
   std::uint32_t shift_;
