@@ -90,7 +90,8 @@ std::size_t BumpOffsets<Sharing>::live_above(std::size_t depth) const noexcept {
 }
 
 template <class Sharing>
-void BumpOffsets<Sharing>::abandon(std::size_t blocks) noexcept {
+void BumpOffsets<Sharing>::abandon(std::size_t blocks, LateFrees late) noexcept {
+  if (late == LateFrees::kNeverCome) return;
   const std::uint32_t before = abandoned_.load();
   const bool fits = blocks <= UINT32_MAX - before;
   abandoned_.store(fits ? before + static_cast<std::uint32_t>(blocks) : UINT32_MAX);
@@ -113,8 +114,8 @@ Status BumpOffsets<Sharing>::reset() noexcept {
 }
 
 template <class Sharing>
-void BumpOffsets<Sharing>::force_reset() noexcept {
-  abandon(live_blocks());
+void BumpOffsets<Sharing>::force_reset(LateFrees late) noexcept {
+  abandon(live_blocks(), late);
   go_back(0);
   mark_count_ = 0;
 }
@@ -154,9 +155,9 @@ Status BumpOffsets<Sharing>::rewind(PoolMark mark) noexcept {
 }
 
 template <class Sharing>
-Status BumpOffsets<Sharing>::force_rewind(PoolMark mark) noexcept {
+Status BumpOffsets<Sharing>::force_rewind(PoolMark mark, LateFrees late) noexcept {
   if (is_stale(mark)) return Status(Reason::kStaleMark);
-  abandon(live_above(mark.depth + 1));
+  abandon(live_above(mark.depth + 1), late);
   go_back(marks_[mark.depth].position);
   mark_count_ = mark.depth + 1;
   return Status();

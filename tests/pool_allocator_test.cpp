@@ -225,6 +225,23 @@ TYPED_TEST(EveryPool, AStaleFreeAfterAForcedResetNeverRewindsLiveMemory) {
   this->expect_whole_space_free(pool);
 }
 
+TYPED_TEST(EveryPool, WaitsForNoLateFreesWhenThereAreNone) {
+  TypeParam pool;
+  ASSERT_TRUE(pool.reserve(1024).ok());
+  EXPECT_NE(pool.fastMalloc(64), nullptr);
+  pool.force_reset(LateFrees::kNeverCome);
+  void* fresh = pool.fastMalloc(64);
+  pool.fastFree(fresh);
+  EXPECT_EQ(pool.used_bytes(), 0U);
+  EXPECT_EQ(pool.statistics().stray_frees, 0U);
+  const Result<PoolMark> mark = pool.mark();
+  EXPECT_NE(pool.fastMalloc(64), nullptr);
+  ASSERT_TRUE(pool.force_rewind(*mark, LateFrees::kNeverCome).ok());
+  pool.fastFree(pool.fastMalloc(64));
+  EXPECT_EQ(pool.used_bytes(), 0U);
+  this->expect_whole_space_free(pool);
+}
+
 TYPED_TEST(EveryPool, EveryBlockOfAForcedResetMayBeFreedLate) {
   TypeParam pool;
   ASSERT_TRUE(pool.reserve(1024).ok());

@@ -112,7 +112,7 @@ class BumpOffsets {
   [[nodiscard]] Status reset() noexcept;
   // The same whatever is live. As many frees as blocks were live are taken to be of those blocks:
   // they count as stray and give nothing back, so that live memory is never rewound.
-  void force_reset() noexcept;
+  void force_reset(LateFrees late = LateFrees::kMayCome) noexcept;
 
   // Fails with kTooMany. A mark where nothing was taken since the last one is the last one.
   [[nodiscard]] Result<PoolMark> mark() noexcept;
@@ -120,7 +120,7 @@ class BumpOffsets {
   // kBlocksLive: blocks that were taken since.
   [[nodiscard]] Status rewind(PoolMark mark) noexcept;
   // The same whatever is live, as force_reset. Fails with kStaleMark.
-  [[nodiscard]] Status force_rewind(PoolMark mark) noexcept;
+  [[nodiscard]] Status force_rewind(PoolMark mark, LateFrees late = LateFrees::kMayCome) noexcept;
 
   [[nodiscard]] std::size_t used_bytes() const noexcept {
     return end_bytes(position_of(state_.load()));
@@ -172,7 +172,7 @@ class BumpOffsets {
   void note_peak(std::uint32_t position) noexcept;
   [[nodiscard]] bool is_stale(PoolMark mark) const noexcept;
   [[nodiscard]] std::size_t live_above(std::size_t depth) const noexcept;
-  void abandon(std::size_t blocks) noexcept;
+  void abandon(std::size_t blocks, LateFrees late) noexcept;
   void go_back(std::uint32_t position) noexcept;
 
   typename Sharing::template Word<std::uint64_t> state_;   // position in units, live blocks

@@ -18,6 +18,7 @@
 
 #include "tenure/allocator.h"
 #include "tenure/bump_offsets.h"
+#include "tenure/pool_mark.h"
 #include "tenure/pool_memory.h"
 #include "tenure/span.h"
 #include "tenure/status.h"
@@ -86,9 +87,9 @@ class BasicPoolAllocator final : public Allocator {
     const std::size_t used = used_bytes();
     return closed(offsets_.reset(), used);
   }
-  void force_reset() noexcept {
+  void force_reset(LateFrees late = LateFrees::kMayCome) noexcept {
     const std::size_t used = used_bytes();
-    offsets_.force_reset();
+    offsets_.force_reset(late);
     memory_.close(0, used);
   }
   [[nodiscard]] Result<PoolMark> mark() noexcept { return offsets_.mark(); }
@@ -96,9 +97,9 @@ class BasicPoolAllocator final : public Allocator {
     const std::size_t used = used_bytes();
     return closed(offsets_.rewind(mark), used);
   }
-  [[nodiscard]] Status force_rewind(PoolMark mark) noexcept {
+  [[nodiscard]] Status force_rewind(PoolMark mark, LateFrees late = LateFrees::kMayCome) noexcept {
     const std::size_t used = used_bytes();
-    return closed(offsets_.force_rewind(mark), used);
+    return closed(offsets_.force_rewind(mark, late), used);
   }
   // After a reset: gives pages that are not used back to the operating system, while addresses
   // stay and bytes held count as before. False when the upstream cannot, or memory is lent.

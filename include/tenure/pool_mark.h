@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// A position of a pool to rewind to. A mark is stale once the pool was reset, or rewound to an
-// older mark.
+// Going back in a pool: a position to rewind to, and what happens to blocks that are live beyond
+// it. A mark is stale once the pool was reset, or rewound to an older mark.
 //
 //   const auto mark = pool.mark();
 //   ...                                     // scratch of one layer
@@ -14,6 +14,12 @@
 namespace tenure {
 
 inline constexpr std::size_t kMaxMarks = 16;  // nested in each other
+
+// What a forced reset or rewind is told of the blocks that it takes away.
+enum class LateFrees : std::uint8_t {
+  kMayCome,    // their owners may yet free them: as many frees give nothing back
+  kNeverCome,  // their owners are gone, or never free, or a GuardAllocator keeps late frees back
+};
 
 struct PoolMark {
   std::uint32_t depth = 0;
