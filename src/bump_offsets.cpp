@@ -91,7 +91,7 @@ std::size_t BumpOffsets<Sharing>::live_above(std::size_t depth) const noexcept {
 
 template <class Sharing>
 void BumpOffsets<Sharing>::abandon(std::size_t blocks, LateFrees late) noexcept {
-  if (late == LateFrees::kNeverCome) return;
+  if (late == LateFrees::kNeverCome) return abandoned_.store(0);
   const std::uint32_t before = abandoned_.load();
   const bool fits = blocks <= UINT32_MAX - before;
   abandoned_.store(fits ? before + static_cast<std::uint32_t>(blocks) : UINT32_MAX);

@@ -239,6 +239,11 @@ TYPED_TEST(EveryPool, WaitsForNoLateFreesWhenThereAreNone) {
   ASSERT_TRUE(pool.force_rewind(*mark, LateFrees::kNeverCome).ok());
   pool.fastFree(pool.fastMalloc(64));
   EXPECT_EQ(pool.used_bytes(), 0U);
+  EXPECT_NE(pool.fastMalloc(64), nullptr);
+  pool.force_reset(LateFrees::kMayCome);
+  pool.force_reset(LateFrees::kNeverCome);  // takes that back
+  pool.fastFree(pool.fastMalloc(64));
+  EXPECT_EQ(pool.used_bytes(), 0U);
   this->expect_whole_space_free(pool);
 }
 
@@ -275,6 +280,23 @@ TYPED_TEST(EveryPool, TakesItsBlockUpFrontAndGivesItBackAtTheEnd) {
     this->expect_whole_space_free(pool);
   }
   EXPECT_EQ(upstream.live_bytes(), 0U);
+}
+
+TYPED_TEST(EveryPool, ReleasesItsMemoryWhenNoBlockIsLive) {
+  TestUpstream upstream;
+  TypeParam pool(PoolOptions().set_upstream(upstream.get()));
+  ASSERT_TRUE(pool.reserve(1000).ok());
+  void* block = pool.fastMalloc(1);
+  EXPECT_EQ(pool.release().live_blocks, 1U);
+  EXPECT_EQ(upstream.live_bytes(), 1000U);
+  pool.fastFree(block);
+  ASSERT_TRUE(pool.release().ok());
+  EXPECT_EQ(upstream.live_bytes(), 0U);
+  EXPECT_EQ(pool.fastMalloc(1), nullptr);
+  pool.fastFree(block);  // what was its memory is not any more
+  EXPECT_EQ(pool.statistics().stray_frees, 1U);
+  ASSERT_TRUE(pool.reserve(64).ok());
+  this->expect_whole_space_free(pool);
 }
 
 TYPED_TEST(EveryPool, ARefusedReserveLeavesWhatWasThere) {

@@ -47,6 +47,12 @@ class BasicPoolAllocator final : public Allocator {
     if (Status status = check_idle(); !status.ok()) return status;
     return opened(memory_.lend(buffer));
   }
+  // Without memory again. Fails with kBlocksLive.
+  [[nodiscard]] Status release() noexcept {
+    if (Status status = check_idle(); !status.ok()) return status;
+    memory_.release();
+    return opened(Status());
+  }
 
   [[nodiscard]] void* fastMalloc(std::size_t size_bytes) noexcept override {
     const Offset offset = offsets_.allocate_whole_units(size_bytes);

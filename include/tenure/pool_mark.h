@@ -18,7 +18,8 @@ inline constexpr std::size_t kMaxMarks = 16;  // nested in each other
 // What a forced reset or rewind is told of the blocks that it takes away.
 enum class LateFrees : std::uint8_t {
   kMayCome,    // their owners may yet free them: as many frees give nothing back
-  kNeverCome,  // their owners are gone, or never free, or a GuardAllocator keeps late frees back
+  kNeverCome,  // their owners are gone, or never free, or a GuardAllocator keeps late frees back;
+               // nor are those of earlier resets waited for any longer
 };
 
 struct PoolMark {

@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+// ModelArea: the allocator of one model in a ModelPool. What the runtime asks for while it loads
+// the model stays; what it asks for between begin_run and end_run is one run's, and goes with it,
+// while other models and the loaded part stay as they are.
+//
+//   tenure::ModelArea detector(pool, "detector");
+//   if (!detector.enter({load_bytes, run_bytes}).ok()) { ... }
+//   net.opt.blob_allocator = &bridge;  net.load_model(path);      // for good
+//   if (!detector.begin_run().ok()) { ... }
+//   extract(...);
+//   if (!detector.end_run().ok()) { ... }                         // refuses while blocks are live
+
+#include <cstddef>
+
+#include "tenure/allocator.h"
+#include "tenure/model_pool.h"
+#include "tenure/pool_allocator.h"
+#include "tenure/span.h"
+#include "tenure/status.h"
+
+namespace tenure {
+
+// fastMalloc, allocate, fastFree and statistics may be called from any thread; all else is for one
+// thread while no other is in a call. Ends with leaving its pool, whatever is live, which is
+// reported. The pool and the tag must outlive it.
+class ModelArea final : public Allocator {
+ public:
+  ModelArea(ModelPool& pool, const char* tag) noexcept
+      : pool_(pool), load_(part_options(pool, tag)), run_(part_options(pool, tag)) {}
+  ~ModelArea() {
+    report_live_blocks(tag(), ModelArea::statistics(), pool_.options().sink);
+    force_end_run();
+    load_.force_reset();
+    give_up_place();
+  }
+
+  // Takes a place of that size. Fails as ModelPool::enter does, or with kBlocksLive when it has a
+  // place already.
+  [[nodiscard]] Status enter(const ModelNeeds& needs) noexcept {
+    if (is_in_) return Status(Reason::kBlocksLive).live(load_.statistics().live_blocks);
+    if (Status status = pool_.enter(&place_, needs); !status.ok()) return status;
+    is_in_ = true;
+    return lent(load_, pool_.load_memory(place_));
+  }
+  // Gives its place back for other models. Fails with kRunInProgress or kBlocksLive.
+  [[nodiscard]] Status leave() noexcept {
+    if (is_running_) return Status(Reason::kRunInProgress);
+    if (Status status = load_.reset(); !status.ok()) return status;
+    give_up_place();
+    return Status();
+  }
+
+  // From here on requests are the run's. Fails with kRunInProgress: of this model, or where models
+  // run in turn of another.
+  [[nodiscard]] Status begin_run() noexcept {
+    if (is_running_) return Status(Reason::kRunInProgress);
+    if (Status status = pool_.begin_run(&place_); !status.ok()) return status;
+    is_running_ = true;
+    // Only now, because lending writes: before, another model may have been running there. Kept
+    // until the place goes, so that late frees are known.
+    return run_.total_bytes() != 0 ? Status() : lent(run_, pool_.run_memory(place_));
+  }
+  // Fails with kBlocksLive: blocks of the run; it goes on then.
+  [[nodiscard]] Status end_run() noexcept {
+    if (Status status = run_.reset(); !status.ok()) return status;
+    force_end_run();
+    return Status();
+  }
+  // Whatever is live; late frees are as after a forced reset of a pool.
+  void force_end_run(LateFrees late = LateFrees::kMayCome) noexcept {
+    if (!is_running_) return;
+    run_.force_reset(late);
+    pool_.end_run(&place_);
+    is_running_ = false;
+  }
+  [[nodiscard]] bool is_running() const noexcept { return is_running_; }
+
+  // The memory of a run, for a planned arena in place of the allocator: between begin_run and
+  // end_run, and where models run at once from enter on. Empty for a model without.
+  [[nodiscard]] Span<std::byte> run_memory() const noexcept { return pool_.run_memory(place_); }
+
+  // What was really taken, since enter or between enter and leave: for a place that is just large
+  // enough the next time.
+  [[nodiscard]] ModelNeeds recorded_needs() const noexcept {
+    if (!is_in_) return recorded_needs_;
+    ModelNeeds needs;
+    needs.load_bytes = load_.statistics().peak_bytes;
+    needs.run_bytes = run_.statistics().peak_bytes;
+    return needs;
+  }
+
+  [[nodiscard]] void* fastMalloc(std::size_t size_bytes) noexcept override {
+    return current().fastMalloc(size_bytes);
+  }
+  [[nodiscard]] void* allocate(std::size_t size_bytes,
+                               std::size_t alignment_bytes) noexcept override {
+    return current().allocate(size_bytes, alignment_bytes);
+  }
+  // A block goes back to the part that it came from, whatever the phase.
+  void fastFree(void* memory) noexcept override {
+    (load_.owns(memory) ? load_ : run_).fastFree(memory);
+  }
+  [[nodiscard]] AllocatorStatistics statistics() const noexcept override {
+    const AllocatorStatistics load = load_.statistics();
+    const AllocatorStatistics run = run_.statistics();
+    AllocatorStatistics result;
+    result.in_use_bytes = load.in_use_bytes + run.in_use_bytes;
+    result.held_bytes = place_.load_bytes + place_.run_bytes;
+    result.peak_bytes = load.peak_bytes + run.peak_bytes;
+    result.live_blocks = load.live_blocks + run.live_blocks;
+    result.refusals = load.refusals + run.refusals;
+    result.stray_frees = load.stray_frees + run.stray_frees;
+    return result;
+  }
+  [[nodiscard]] std::size_t alignment_bytes() const noexcept override {
+    return load_.alignment_bytes();
+  }
+  [[nodiscard]] const char* tag() const noexcept override { return load_.tag(); }
+
+ private:
+  static PoolOptions part_options(const ModelPool& pool, const char* tag) noexcept {
+    const ModelPoolOptions& options = pool.options();
+    return PoolOptions()
+        .set_alignment_bytes(options.alignment_bytes)
+        .set_tail_bytes(options.tail_bytes)
+        .set_fill(options.fill)
+        .set_poison(options.poison)
+        .set_tag(tag);
+  }
+  [[nodiscard]] PoolAllocator& current() noexcept { return is_running_ ? run_ : load_; }
+  // A part of no bytes has no tail either.
+  [[nodiscard]] static Status lent(PoolAllocator& part, Span<std::byte> memory) noexcept {
+    return memory.empty() ? part.release() : part.lend(memory);
+  }
+  // Precondition: no block is live.
+  void give_up_place() noexcept {
+    if (!is_in_) return;
+    recorded_needs_ = recorded_needs();
+    static_cast<void>(load_.release());
+    static_cast<void>(run_.release());
+    pool_.leave(&place_);
+    is_in_ = false;
+  }
+
+  ModelPool& pool_;
+  PoolAllocator load_;
+  PoolAllocator run_;
+  ModelPlace place_;
+  ModelNeeds recorded_needs_;  // of the last place
+  bool is_in_ = false;
+  bool is_running_ = false;
+};
+
+}  // namespace tenure
