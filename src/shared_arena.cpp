@@ -82,14 +82,14 @@ Status SharedArena::reserve(Span<const Span<const RegionLayout>> models) noexcep
     if (Status status = check_count(model); !status.ok()) return status;
     wanted.widen(model);
   }
-  if (!take(this)) return Status(Reason::kArenaInUse);
+  if (!take(this)) return Status(Reason::kRunInProgress);
   const Status status = provide(wanted);
   user_.store(nullptr, std::memory_order_release);
   return status;
 }
 
 Status SharedArena::trim() noexcept {
-  if (!take(this)) return Status(Reason::kArenaInUse);
+  if (!take(this)) return Status(Reason::kRunInProgress);
   Layouts wanted;
   for (const ModelArena* model = models_; model != nullptr; model = model->next_) {
     wanted.widen(model->layouts_.span());
@@ -134,7 +134,7 @@ Status ModelArena::commit(Span<const RegionLayout> layouts, Fill fill) noexcept 
     all.of[i] = layouts[i];
     if (layouts[i].keeps_contents) own.of[i] = layouts[i];
   }
-  if (!shared_->take(this)) return Status(Reason::kArenaInUse);
+  if (!shared_->take(this)) return Status(Reason::kRunInProgress);
   const SharedArena::Layouts before = shared_->layouts_;
   Status status = shared_->provide(shared);
   if (status.ok()) {
@@ -152,7 +152,7 @@ Status ModelArena::commit(Span<const RegionLayout> layouts, Fill fill) noexcept 
 }
 
 Status ModelArena::begin(Fill fill) noexcept {
-  if (!shared_->take(this)) return Status(Reason::kArenaInUse);
+  if (!shared_->take(this)) return Status(Reason::kRunInProgress);
   look_for_moves();
   for (std::uint32_t i = 0; i < layouts_.count && !fill.is_none(); ++i) {
     const auto size = static_cast<std::size_t>(layouts_.of[i].size_bytes);

@@ -86,8 +86,6 @@ ReasonEntry entry_of(Reason reason) noexcept {
       return {Code::kInvalidInput, "the buffer shares bytes with other memory"};
     case Reason::kNotBound:
       return {Code::kInvalidInput, "a tensor's memory has not been brought"};
-    case Reason::kArenaInUse:
-      return {Code::kInvalidInput, "another model uses the shared arena"};
     case Reason::kBlocksLive:
       return {Code::kInUse, "blocks are live in the memory concerned"};
     case Reason::kRunInProgress:
@@ -182,7 +180,7 @@ void describe(const Status& status, NameSource names, TextSink sink) noexcept {
   if (status.available_bytes != 0 || status.code() == StatusCode::kLimitExceeded) {
     culprits.add_bytes("available", status.available_bytes);
   }
-  if (status.alignment_bytes != 0) writer.bytes("alignment", status.alignment_bytes);
+  if (status.alignment_bytes != 0) culprits.add_bytes("alignment", status.alignment_bytes);
   if (status.live_blocks != 0) culprits.add_live(status.live_blocks);
 }
 

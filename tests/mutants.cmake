@@ -369,7 +369,7 @@ mutant("a tensor's own old buffer is in its way" src/model_memory.cpp
   [[if (i == own.value || ]]
   [[if (]])
 mutant("two models run at once" src/shared_arena.cpp
-  [[if (!shared_->take(this)) return Status(Reason::kArenaInUse);
+  [[if (!shared_->take(this)) return Status(Reason::kRunInProgress);
   look_for_moves();]]
   [[static_cast<void>(shared_->take(this));
   look_for_moves();]])

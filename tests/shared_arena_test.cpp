@@ -66,12 +66,12 @@ TEST(SharedArena, RefusesTwoModelsAtOnce) {
   ASSERT_TRUE(second.commit(Layouts(200, 0)).ok());
   ASSERT_TRUE(first.begin().ok());
   EXPECT_TRUE(shared.is_in_use());
-  EXPECT_EQ(second.begin().reason(), Reason::kArenaInUse);
-  EXPECT_EQ(first.begin().reason(), Reason::kArenaInUse);
+  EXPECT_EQ(second.begin().reason(), Reason::kRunInProgress);
+  EXPECT_EQ(first.begin().reason(), Reason::kRunInProgress);
   // What would move memory under the model that runs is refused too.
-  EXPECT_EQ(second.commit(Layouts(10, 0)).reason(), Reason::kArenaInUse);
-  EXPECT_EQ(shared.trim().reason(), Reason::kArenaInUse);
-  EXPECT_EQ(shared.reserve({}).reason(), Reason::kArenaInUse);
+  EXPECT_EQ(second.commit(Layouts(10, 0)).reason(), Reason::kRunInProgress);
+  EXPECT_EQ(shared.trim().reason(), Reason::kRunInProgress);
+  EXPECT_EQ(shared.reserve({}).reason(), Reason::kRunInProgress);
   first.end();
   EXPECT_FALSE(shared.is_in_use());
   ASSERT_TRUE(second.begin().ok());

@@ -47,10 +47,10 @@ class SharedArena {
       Span<const Span<const RegionLayout>> models) noexcept;
 
   // Makes room for these models, so that none of them has the shared memory grow when it commits.
-  // Fails with kArenaInUse and as SimpleMemoryArena::commit does; nothing has changed then.
+  // Fails with kRunInProgress and as SimpleMemoryArena::commit does; nothing has changed then.
   [[nodiscard]] Status reserve(Span<const Span<const RegionLayout>> models) noexcept;
 
-  // Gives back what no model needs any more. Fails with kArenaInUse and kUpstreamRefused.
+  // Gives back what no model needs any more. Fails with kRunInProgress and kUpstreamRefused.
   [[nodiscard]] Status trim() noexcept;
 
   // Of the shared regions; each model's own come on top.
@@ -89,13 +89,13 @@ class ModelArena {
   ~ModelArena();
 
   // Provides the model's own regions and lets the shared ones grow; also for a new plan, which
-  // keeps the contents that its regions keep. Fails with kArenaInUse and as
+  // keeps the contents that its regions keep. Fails with kRunInProgress and as
   // SimpleMemoryArena::commit does; nothing has changed then, but shared memory may have moved when
   // the model's own was refused.
   [[nodiscard]] Status commit(Span<const RegionLayout> layouts, Fill fill = Fill::none()) noexcept;
 
   // From here to end() the shared memory is this model's; it holds anything, or the fill. Fails
-  // with kArenaInUse while a model runs, this one included. O(1) without fill.
+  // with kRunInProgress while a model runs, this one included. O(1) without fill.
   [[nodiscard]] Status begin(Fill fill = Fill::none()) noexcept;
   // Precondition: this model runs.
   void end() noexcept;

@@ -67,7 +67,6 @@ enum class Reason : std::uint8_t {
   kBufferMisaligned,  // brought memory does not begin at the alignment that is needed
   kBuffersOverlap,    // brought memory shares bytes with other memory
   kNotBound,          // a tensor's memory has not been brought
-  kArenaInUse,        // another model uses the shared arena
   // Pools.
   kBlocksLive,     // memory would be taken from blocks that have not been freed: see live_blocks
   kRunInProgress,  // a model is running, in memory that it has for itself
