@@ -57,34 +57,37 @@ inline std::uint32_t FreeListOffsets::first_bin_from(std::uint32_t bin) const no
 }
 
 inline void FreeListOffsets::list(std::uint32_t index) noexcept {
-  Node& node = nodes_[index];
-  node.bin = bin_of(node.size);
-  const std::uint32_t head = lists_[node.bin];
-  node.is_free = true;
-  node.previous_free = kNone;
-  node.next_free = head;
-  if (head != kNone) nodes_[head].previous_free = index;
-  lists_[node.bin] = index;
-  bins_[node.bin / kBinsPerPower] |= 1U << (node.bin % kBinsPerPower);
-  powers_ |= 1U << (node.bin / kBinsPerPower);
+  Node* const nodes = nodes_.data();
+  const std::uint32_t bin = bin_of(nodes[index].size);
+  const std::uint32_t head = lists_[bin];
+  nodes[index].bin = bin;
+  nodes[index].is_free = true;
+  nodes[index].previous_free = kNone;
+  nodes[index].next_free = head;
+  if (head != kNone) nodes[head].previous_free = index;
+  lists_[bin] = index;
+  bins_[bin / kBinsPerPower] |= 1U << (bin % kBinsPerPower);
+  powers_ |= 1U << (bin / kBinsPerPower);
   ++free_blocks_;
 }
 
 inline void FreeListOffsets::unlist(std::uint32_t index) noexcept {
-  Node& node = nodes_[index];
-  if (node.next_free != kNone) nodes_[node.next_free].previous_free = node.previous_free;
-  if (node.previous_free != kNone) {
-    nodes_[node.previous_free].next_free = node.next_free;
-  } else {
-    lists_[node.bin] = node.next_free;
-    if (node.next_free == kNone) {
-      std::uint32_t& bins = bins_[node.bin / kBinsPerPower];
-      bins &= ~(1U << (node.bin % kBinsPerPower));
-      if (bins == 0) powers_ &= ~(1U << (node.bin / kBinsPerPower));
-    }
-  }
-  node.is_free = false;
+  Node* const nodes = nodes_.data();
+  const std::uint32_t next = nodes[index].next_free;
+  const std::uint32_t previous = nodes[index].previous_free;
+  const std::uint32_t bin = nodes[index].bin;
+  nodes[index].is_free = false;
   --free_blocks_;
+  if (next != kNone) nodes[next].previous_free = previous;
+  if (previous != kNone) {
+    nodes[previous].next_free = next;
+    return;
+  }
+  lists_[bin] = next;
+  if (next != kNone) return;
+  std::uint32_t& bins = bins_[bin / kBinsPerPower];
+  bins &= ~(1U << (bin % kBinsPerPower));
+  if (bins == 0) powers_ &= ~(1U << (bin / kBinsPerPower));
 }
 
 // A free block has grown or shrunk: mostly it may stay in its list.
@@ -118,7 +121,7 @@ std::uint32_t FreeListOffsets::look_through(std::uint32_t bin, const Request& re
 // The few newest of its own list first: what was freed last has often the same size, and is warm.
 // Then the first list that surely fits. What lies between is looked through only where the answer
 // would be a refusal, which must not be given while there is room.
-std::uint32_t FreeListOffsets::find(const Request& request) const noexcept {
+inline std::uint32_t FreeListOffsets::find(const Request& request) const noexcept {
   const std::uint32_t own_bin = bin_of(request.granules);
   if (lists_[own_bin] != kNone) {
     const std::uint32_t found = look_through(own_bin, request, kFewNodes);
@@ -294,9 +297,8 @@ RangeOffset FreeListOffsets::allocate(std::size_t size_bytes,
   if (index == kNone) return ++refusals_, RangeOffset::none();
   const std::uint32_t padding = padding_of(nodes_[index], request);
   const std::uint32_t behind = nodes_[index].size - padding - request.granules;
-  if (!provide_spares((padding != 0 ? 1U : 0U) + (behind != 0 ? 1U : 0U))) {
-    return ++refusals_, RangeOffset::none();
-  }
+  const std::size_t pieces = (padding != 0 ? 1U : 0U) + (behind != 0 ? 1U : 0U);
+  if (pieces > spare_count_ && !provide_spares(pieces)) return ++refusals_, RangeOffset::none();
 
   if (padding != 0) list(split_front(index, padding));
   if (behind != 0) {
@@ -318,9 +320,10 @@ inline std::uint32_t FreeListOffsets::live_block_at(RangeOffset offset) const no
   const Range& range = ranges_[offset.range];
   const std::size_t granule = offset.bytes >> shift_;
   if (granule >= range.granules || granule << shift_ != offset.bytes) return kNone;
+  const Node* const nodes = nodes_.data();
   std::uint32_t index = range.first_in_bucket[granule >> kBucketShift];
-  while (index != kNone && nodes_[index].begin < granule) index = nodes_[index].above;
-  if (index == kNone || nodes_[index].begin != granule || nodes_[index].is_free) return kNone;
+  while (index != kNone && nodes[index].begin < granule) index = nodes[index].above;
+  if (index == kNone || nodes[index].begin != granule || nodes[index].is_free) return kNone;
   return index;
 }
 
