@@ -108,7 +108,7 @@ TEST(FreeListAllocator, AnUpstreamThatRefusesAnyCallRefusesOneRequestAtMost) {
         blocks.pop_back();
         continue;
       }
-      void* block = allocator.fastMalloc(random.below(5000));
+      void* block = allocator.fastMalloc(random.size_below(5000));
       if (block == nullptr) {
         ++refusals;
       } else {
@@ -313,24 +313,24 @@ TEST(FreeListAllocator, AgreesWithTheReferenceModelOnRandomRequests) {
     SCOPED_TRACE(seed);
     test::Random random(seed);
     TestUpstream upstream;
-    const std::size_t granule = std::size_t{1} << random.between(3, 6);
-    const std::size_t budget = random.between(20000, 200000);
+    const std::size_t granule = std::size_t{1} << random.size_between(3, 6);
+    const std::size_t budget = random.size_between(20000, 200000);
     FreeListAllocator allocator(FreeListOptions()
                                     .set_granule_bytes(granule)
                                     .set_budget_bytes(budget)
-                                    .set_piece_bytes(random.below(20000))
+                                    .set_piece_bytes(random.size_below(20000))
                                     .set_upstream(upstream.get()));
     test::LiveBlocks live;
     std::vector<void*> blocks;
     for (int step = 0; step < 500; ++step) {
       if (random.chance(55)) {
-        const std::size_t size = random.below(random.chance(30) ? 8000 : 100);
+        const std::size_t size = random.size_below(random.chance(30) ? 8000 : 100);
         void* block = allocator.fastMalloc(size);
         if (block == nullptr) continue;
         ASSERT_NO_FATAL_FAILURE(live.add(block, size, size < 64 ? granule : 64));
         blocks.push_back(block);
       } else if (!blocks.empty()) {
-        const std::size_t index = random.below(blocks.size());
+        const std::size_t index = random.size_below(blocks.size());
         ASSERT_NO_FATAL_FAILURE(live.remove(blocks[index]));
         allocator.fastFree(blocks[index]);
         blocks[index] = blocks.back();

@@ -285,16 +285,17 @@ TEST(FreeListOffsets, AgreesWithTheReferenceModelOnRandomRequests) {
   for (std::uint64_t seed = 0; seed < 60; ++seed) {
     SCOPED_TRACE(seed);
     test::Random random(seed);
-    const std::size_t granule = std::size_t{1} << random.below(9);
+    const std::size_t granule = std::size_t{1} << random.size_below(9);
     FreeListOffsets offsets(granule);
     std::vector<ReferenceRange> ranges;
-    const std::size_t range_count = random.between(1, 3);
+    const std::size_t range_count = random.size_between(1, 3);
     for (std::size_t i = 0; i < range_count; ++i) {
-      const std::size_t granules = random.between(1, 300);
-      const std::size_t origin = random.below(64);
+      const std::size_t granules = random.size_between(1, 300);
+      const std::size_t origin = random.size_below(64);
       ranges.emplace_back(granules, origin);
       ASSERT_TRUE(
-          offsets.add_range(granules * granule + random.below(granule), origin * granule).ok());
+          offsets.add_range(granules * granule + random.size_below(granule), origin * granule)
+              .ok());
     }
     struct Live {
       RangeOffset offset;
@@ -306,9 +307,10 @@ TEST(FreeListOffsets, AgreesWithTheReferenceModelOnRandomRequests) {
     std::size_t refusals = 0;
     for (int step = 0; step < 400; ++step) {
       if (random.chance(55)) {
-        const std::size_t size = random.below((random.chance(20) ? 200 : 20) * granule);
+        const std::size_t size = random.size_below((random.chance(20) ? 200 : 20) * granule);
         const std::size_t granules = size == 0 ? 1 : (size + granule - 1) / granule;
-        const std::size_t alignment = random.chance(60) ? 1 : std::size_t{1} << random.below(14);
+        const std::size_t alignment =
+            random.chance(60) ? 1 : std::size_t{1} << random.size_below(14);
         const std::size_t alignment_granules = alignment <= granule ? 1 : alignment / granule;
         bool has_room = false;
         for (const ReferenceRange& range : ranges) {
@@ -328,7 +330,7 @@ TEST(FreeListOffsets, AgreesWithTheReferenceModelOnRandomRequests) {
         in_use += granules * granule;
         peak = in_use > peak ? in_use : peak;
       } else if (!live.empty()) {
-        const std::size_t index = random.below(live.size());
+        const std::size_t index = random.size_below(live.size());
         ASSERT_TRUE(offsets.free(live[index].offset));
         ranges[live[index].offset.range].set(live[index].offset.bytes / granule,
                                              live[index].granules, false);

@@ -210,11 +210,11 @@ TEST(GuardAllocator, KnowsItsBlocksAmongThousands) {
     std::vector<void*> blocks;
     for (int step = 0; step < 5000; ++step) {
       if (random.chance(60)) {
-        const std::size_t size = random.below(200);
+        const std::size_t size = random.size_below(200);
         blocks.push_back(guard.fastMalloc(size));
         ASSERT_NO_FATAL_FAILURE(live.add(blocks.back(), size, 64));
       } else if (!blocks.empty()) {
-        const std::size_t index = random.below(blocks.size());
+        const std::size_t index = random.size_below(blocks.size());
         ASSERT_NO_FATAL_FAILURE(live.remove(blocks[index]));
         guard.fastFree(blocks[index]);
         blocks[index] = blocks.back();

@@ -370,14 +370,14 @@ TEST(ModelPool, KeepsPlacesApartWhateverComesAndGoes) {
     test::Random random(seed);
     const ModelUse use = random.chance(50) ? ModelUse::kAtOnce : ModelUse::kInTurn;
     ModelPool pool(ModelPoolOptions().set_use(use));
-    ASSERT_TRUE(pool.reserve(random.between(20000, 60000)).ok());
+    ASSERT_TRUE(pool.reserve(random.size_between(20000, 60000)).ok());
     {
       std::optional<ModelArea> areas[6];
       void* blocks[6] = {};
       std::size_t sizes[6] = {};
       test::LiveBlocks live;
       for (int step = 0; step < 200; ++step) {
-        const std::size_t i = random.below(6);
+        const std::size_t i = random.size_below(6);
         if (blocks[i] != nullptr) {
           ASSERT_NO_FATAL_FAILURE(live.remove(blocks[i]));
           areas[i]->fastFree(blocks[i]);
@@ -386,8 +386,8 @@ TEST(ModelPool, KeepsPlacesApartWhateverComesAndGoes) {
           continue;
         }
         areas[i].emplace(pool, "any");
-        sizes[i] = random.between(1, 15000);
-        const ModelNeeds wanted = needs(sizes[i], random.below(9000));
+        sizes[i] = random.size_between(1, 15000);
+        const ModelNeeds wanted = needs(sizes[i], random.size_below(9000));
         if (!areas[i]->enter(wanted).ok()) continue;
         blocks[i] = areas[i]->fastMalloc(sizes[i]);
         ASSERT_NO_FATAL_FAILURE(live.add(blocks[i], sizes[i], 64));

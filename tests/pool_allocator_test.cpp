@@ -435,15 +435,15 @@ TYPED_TEST(EveryPool, AgreesWithTheReferenceModelOnRandomRequests) {
   for (std::uint64_t seed = 0; seed < 40; ++seed) {
     SCOPED_TRACE(seed);
     test::Random random(seed);
-    const std::size_t alignment = std::size_t{1} << random.below(8);
+    const std::size_t alignment = std::size_t{1} << random.size_below(8);
     TypeParam pool(PoolOptions().set_alignment_bytes(alignment));
-    ASSERT_TRUE(pool.reserve(1 + random.below(5000)).ok());
+    ASSERT_TRUE(pool.reserve(1 + random.size_below(5000)).ok());
     test::LiveBlocks live;
     std::vector<void*> blocks;
     std::size_t refusals = 0;
     for (int step = 0; step < 300; ++step) {
       if (random.chance(60)) {
-        const std::size_t size = random.below(300);
+        const std::size_t size = random.size_below(300);
         const std::size_t used = pool.used_bytes();
         void* block = pool.fastMalloc(size);
         if (block == nullptr) {
@@ -457,7 +457,7 @@ TYPED_TEST(EveryPool, AgreesWithTheReferenceModelOnRandomRequests) {
         blocks.push_back(block);
       } else if (!blocks.empty()) {
         const std::size_t index =
-            random.chance(50) ? blocks.size() - 1 : random.below(blocks.size());
+            random.chance(50) ? blocks.size() - 1 : random.size_below(blocks.size());
         ASSERT_NO_FATAL_FAILURE(live.remove(blocks[index]));
         pool.fastFree(blocks[index]);
         blocks.erase(blocks.begin() + static_cast<std::ptrdiff_t>(index));

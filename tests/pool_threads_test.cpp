@@ -47,7 +47,7 @@ TEST(PoolThreads, AllocateUntilThePoolIsFullWithoutOverlap) {
     run_threads(thread_count, [&](std::size_t thread) {
       test::Random random(thread);
       for (int refused = 0; refused < 20;) {
-        const std::size_t size = 1 + random.below(400);
+        const std::size_t size = 1 + random.size_below(400);
         void* block = pool.fastMalloc(size);
         EXPECT_LE(pool.used_bytes(), kBytes);
         if (block == nullptr) {
@@ -113,7 +113,7 @@ TEST(PoolThreads, FreeWhileOthersAllocate) {
     run_threads(thread_count, [&](std::size_t thread) {
       test::Random random(100 + thread);
       for (int i = 0; i < 2000; ++i) {
-        const std::size_t size = 1 + random.below(256);
+        const std::size_t size = 1 + random.size_below(256);
         auto* block = static_cast<unsigned char*>(pool.fastMalloc(size));
         if (block == nullptr) continue;
         const auto pattern = static_cast<unsigned char>(i);

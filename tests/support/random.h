@@ -6,6 +6,7 @@
 //   test::Random random(seed);
 //   random.between(1, 6);
 
+#include <cstddef>
 #include <cstdint>
 
 namespace tenure::test {
@@ -26,6 +27,13 @@ class Random {
   // Both ends inclusive.
   std::uint64_t between(std::uint64_t first, std::uint64_t last) noexcept {
     return first + below(last - first + 1);
+  }
+  // The same for sizes in memory.
+  std::size_t size_below(std::size_t count) noexcept {
+    return static_cast<std::size_t>(below(count));
+  }
+  std::size_t size_between(std::size_t first, std::size_t last) noexcept {
+    return static_cast<std::size_t>(between(first, last));
   }
   std::uint32_t index(std::size_t count) noexcept {
     return static_cast<std::uint32_t>(below(count));
