@@ -89,12 +89,20 @@ std::size_t BumpOffsets<Sharing>::live_above(std::size_t depth) const noexcept {
   return live;
 }
 
+// Late frees are waited for from the lowest position on that blocks were taken away from.
 template <class Sharing>
-void BumpOffsets<Sharing>::abandon(std::size_t blocks, LateFrees late) noexcept {
+void BumpOffsets<Sharing>::abandon(std::size_t blocks, std::uint32_t position,
+                                   LateFrees late) noexcept {
   if (late == LateFrees::kNeverCome) return abandoned_.store(0);
   const std::uint32_t before = abandoned_.load();
+  if (before == 0 || position < abandoned_from_) abandoned_from_ = position;
   const bool fits = blocks <= UINT32_MAX - before;
   abandoned_.store(fits ? before + static_cast<std::uint32_t>(blocks) : UINT32_MAX);
+}
+
+template <class Sharing>
+bool BumpOffsets<Sharing>::is_late(std::uint32_t begin) noexcept {
+  return begin >= abandoned_from_ && take_one(abandoned_);
 }
 
 template <class Sharing>
@@ -115,7 +123,7 @@ Status BumpOffsets<Sharing>::reset() noexcept {
 
 template <class Sharing>
 void BumpOffsets<Sharing>::force_reset(LateFrees late) noexcept {
-  abandon(live_blocks(), late);
+  abandon(live_blocks(), 0, late);
   go_back(0);
   mark_count_ = 0;
 }
@@ -157,7 +165,7 @@ Status BumpOffsets<Sharing>::rewind(PoolMark mark) noexcept {
 template <class Sharing>
 Status BumpOffsets<Sharing>::force_rewind(PoolMark mark, LateFrees late) noexcept {
   if (is_stale(mark)) return Status(Reason::kStaleMark);
-  abandon(live_above(mark.depth + 1), late);
+  abandon(live_above(mark.depth + 1), marks_[mark.depth].position, late);
   go_back(marks_[mark.depth].position);
   mark_count_ = mark.depth + 1;
   return Status();

@@ -187,9 +187,11 @@ Status ModelPool::enter(ModelPlace* place, const ModelNeeds& needs) noexcept {
 
 void ModelPool::leave(ModelPlace* place) noexcept {
   end_run(place);
-  ModelPlace** link = &first_;
-  while (*link != nullptr && *link != place) link = &(*link)->next;
-  if (*link == place) *link = place->next;
+  for (ModelPlace** link = &first_; *link != nullptr; link = &(*link)->next) {
+    if (*link != place) continue;
+    *link = place->next;
+    break;
+  }
   *place = ModelPlace();
 }
 

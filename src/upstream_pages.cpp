@@ -21,15 +21,16 @@ namespace {
 
 // Pages that lie wholly inside [memory, memory + size_bytes).
 struct PageRange {
-  std::uintptr_t begin;
+  void* begin;
   std::size_t size_bytes;
 };
 
-PageRange whole_pages(const void* memory, std::size_t size_bytes, std::size_t page_bytes) noexcept {
-  const auto address = reinterpret_cast<std::uintptr_t>(memory);
-  const auto padding = static_cast<std::size_t>(padding_to_align(address, page_bytes));
-  if (padding > size_bytes) return {address, 0};
-  return {address + padding, (size_bytes - padding) & ~(page_bytes - 1)};
+PageRange whole_pages(void* memory, std::size_t size_bytes, std::size_t page_bytes) noexcept {
+  const auto padding = static_cast<std::size_t>(
+      padding_to_align(reinterpret_cast<std::uintptr_t>(memory), page_bytes));
+  if (padding > size_bytes) return {memory, 0};
+  return {static_cast<unsigned char*>(memory) + padding,
+          (size_bytes - padding) & ~(page_bytes - 1)};
 }
 
 #if defined(_WIN32)
@@ -61,7 +62,7 @@ void give_pages_back(void* /*user*/, void* memory, std::size_t /*size_bytes*/,
 void discard_pages(void* /*user*/, void* memory, std::size_t size_bytes) noexcept {
   const PageRange range = whole_pages(memory, size_bytes, system_info().dwPageSize);
   if (range.size_bytes == 0) return;
-  VirtualAlloc(reinterpret_cast<void*>(range.begin), range.size_bytes, MEM_RESET, PAGE_READWRITE);
+  VirtualAlloc(range.begin, range.size_bytes, MEM_RESET, PAGE_READWRITE);
 }
 
 #else
@@ -104,7 +105,7 @@ void give_pages_back(void* /*user*/, void* memory, std::size_t size_bytes,
 void discard_pages(void* /*user*/, void* memory, std::size_t size_bytes) noexcept {
   const PageRange range = whole_pages(memory, size_bytes, page_size());
   if (range.size_bytes == 0) return;
-  madvise(reinterpret_cast<void*>(range.begin), range.size_bytes, MADV_DONTNEED);
+  madvise(range.begin, range.size_bytes, MADV_DONTNEED);
 }
 
 #endif

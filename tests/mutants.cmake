@@ -413,6 +413,75 @@ mutant("a search without a result is a proof" src/search.cpp
   [[if (outcome == PackingSearch::Outcome::kNone) bound_bytes_ = cap + unit_;]]
   [[if (outcome != PackingSearch::Outcome::kFound) bound_bytes_ = cap + unit_;]])
 
+# ---- pools and allocators
+
+mutant("a request one byte too large is given" src/bump_offsets.cpp
+  [[    if (size > capacity_bytes_ - begin) return refuse();]]
+  [[    if (size > capacity_bytes_ - begin + 1) return refuse();]])
+mutant("the short way passes the end of the pool" include/tenure/bump_offsets.h
+  [[if (position_of(next) > whole_units_) return Offset::none();]]
+  [[if (position_of(next) > whole_units_ + 1) return Offset::none();]])
+mutant("a size that wraps round is given" include/tenure/bump_offsets.h
+  [[    if (size_bytes > capacity_bytes_) return Offset::none();]]
+  [[]])
+mutant("late frees are taken for frees of what is live" include/tenure/bump_offsets.h
+  [[if (abandoned_.load() != 0 && is_late(begin)) return count_stray();]]
+  [[]])
+mutant("a free of what lies below a forced rewind is late" src/bump_offsets.cpp
+  [[return begin >= abandoned_from_ && take_one(abandoned_);]]
+  [[return take_one(abandoned_);]])
+mutant("any block that ends at the position is the newest" include/tenure/bump_offsets.h
+  [[const bool is_newest = newest_.load() == pack(begin, position);]]
+  [[const bool is_newest = live_of(newest_.load()) == position;]])
+mutant("a reset does not ask for blocks below marks" src/bump_offsets.cpp
+  [[for (std::size_t i = depth; i < mark_count_; ++i) live += marks_[i].live.load();]]
+  [[]])
+mutant("a mark of the same depth stands in for a stale one" src/bump_offsets.cpp
+  [[return mark.depth >= mark_count_ || marks_[mark.depth].serial != mark.serial;]]
+  [[return mark.depth >= mark_count_;]])
+mutant("a refused reserve lets go of the old block" src/pool_memory.cpp
+  [[  const auto held_bytes = static_cast<std::size_t>(held);]]
+  [[  const auto held_bytes = static_cast<std::size_t>(held);
+  release();]])
+mutant("a lent buffer has no tail" src/pool_memory.cpp
+  [[!checked_add(padding, options_.tail_bytes, &lost)]]
+  [[!checked_add(padding, 0, &lost)]])
+mutant("the block above is not merged" src/free_list_offsets.cpp
+  [[const bool above_is_free = above != kNone && nodes_[above].is_free;]]
+  [[const bool above_is_free = false && above != kNone;]])
+mutant("a free list that may be too small is taken for sure" src/free_list_offsets.cpp
+  [[return bin_of(granules + part_granules - 1);]]
+  [[return bin_of(granules);]])
+mutant("what lies deep in its own list is refused" src/free_list_offsets.cpp
+  [[while (unsure < sure_bin) {]]
+  [[while (unsure < own_bin) {]])
+mutant("a block that moved up is still found where it began" src/free_list_offsets.cpp
+  [[if (std::uint32_t& first = first_near(rest); first == index) first = front;]]
+  [[]])
+mutant("the budget may be passed by one granule" src/free_list_memory.cpp
+  [[  const std::size_t left_bytes = options_.budget_bytes - held_bytes_;
+  if (piece.size_bytes > left_bytes) {
+    return Status(Reason::kPoolExhausted).needed(piece.size_bytes).available(left_bytes);
+  }
+  piece.base = static_cast<std::byte*>(]]
+  [[  const std::size_t left_bytes = options_.budget_bytes - held_bytes_;
+  if (piece.size_bytes - mask - 1 > left_bytes) {
+    return Status(Reason::kPoolExhausted).needed(piece.size_bytes).available(left_bytes);
+  }
+  piece.base = static_cast<std::byte*>(]])
+mutant("what is freed twice reaches the allocator inside" src/guard_blocks.cpp
+  [[if (record->state == State::kFreed) return report(*record, "freed twice", &counts_.double_frees);]]
+  [[if (record->state == State::kFreed) report(*record, "freed twice", &counts_.double_frees);]])
+mutant("the second model lies at the front, too" src/model_pool.cpp
+  [[entered.offset_bytes = at_back ? gap.end_bytes - needed : gap.begin_bytes;]]
+  [[entered.offset_bytes = at_back ? gap.begin_bytes : gap.begin_bytes;]])
+mutant("two models that run in turn run at once" src/model_pool.cpp
+  [[if (running_ != nullptr) return Status(Reason::kRunInProgress);]]
+  [[]])
+mutant("loading and running share a part" include/tenure/model_area.h
+  [[PoolAllocator& current() noexcept { return is_running_ ? run_ : load_; }]]
+  [[PoolAllocator& current() noexcept { return load_; }]])
+
 # ---- the run
 
 if(NOT CXX)

@@ -4,9 +4,11 @@
 
 #include <cstdint>
 #include <cstring>
+#include <string>
 #include <vector>
 
 #include "support/statuses.h"
+#include "support/traces.h"
 #include "tenure/pool_allocator.h"
 
 namespace tenure {
@@ -172,6 +174,22 @@ TEST_F(PoolMarks, ABlockBelowAMarkDoesNotComeBackAtOnce) {
   EXPECT_TRUE(pool.reset().ok());
 }
 
+// What lies below the mark was not taken away, so that its free is never a late one.
+TEST_F(PoolMarks, AfterAForcedRewindOlderBlocksAreFreedAsEver) {
+  void* before = pool.fastMalloc(64);
+  const PoolMark position = mark();
+  void* late = pool.fastMalloc(64);
+  ASSERT_TRUE(pool.force_rewind(position).ok());
+  pool.fastFree(before);
+  EXPECT_EQ(pool.statistics().live_blocks, 0U);
+  EXPECT_EQ(pool.statistics().stray_frees, 0U);
+  pool.fastFree(late);
+  EXPECT_EQ(pool.statistics().stray_frees, 1U);
+  EXPECT_TRUE(pool.reset().ok());
+  pool.fastFree(pool.fastMalloc(64));
+  EXPECT_EQ(pool.used_bytes(), 0U);
+}
+
 TEST_F(PoolMarks, AStaleFreeAfterAForcedRewindNeverRewindsLiveMemory) {
   void* before = pool.fastMalloc(64);
   const PoolMark position = mark();
@@ -219,6 +237,53 @@ TEST(BumpOffsets, CountsInItsAlignmentWhereTheSpaceAllowsIt) {
   EXPECT_TRUE(heap.allocate(0).is_none());
   EXPECT_TRUE(heap.free(Offset{1024}));
   EXPECT_EQ(heap.used_bytes(), 1024U);
+}
+
+// The reference: a position, and which block is the newest.
+TEST(BumpOffsets, ServesRecordedTracesAsTheReferenceModelDoes) {
+  TENURE_SKIP_WITHOUT_DATA();
+  if (sizeof(std::size_t) == 4) GTEST_SKIP() << "without reuse they need more than 32 bits can say";
+  const std::vector<std::string> files = test::trace_files();
+  if (files.empty()) GTEST_SKIP() << "no traces/ in TENURE_DATA_DIR";
+  const auto capacity = static_cast<std::size_t>(std::uint64_t{64} << 30);
+  BumpOffsets<ThreadSafe> shared;
+  BumpOffsets<SingleOwner> single;
+  shared.open(BumpSpace().set_capacity_bytes(capacity));
+  single.open(BumpSpace().set_capacity_bytes(capacity));
+  for (const std::string& file : files) {
+    SCOPED_TRACE(file);
+    std::vector<std::size_t> begins;
+    std::size_t newest = SIZE_MAX;
+    std::size_t position = 0;
+    std::size_t live = 0;
+    for (const test::TraceEvent& event : test::read_trace(file)) {
+      if (begins.size() <= event.block) begins.resize(event.block + 1);
+      if (event.is_free) {
+        if (event.block == newest) position = begins[event.block];
+        if (event.block == newest) newest = SIZE_MAX;
+        --live;
+        ASSERT_TRUE(shared.free(Offset{begins[event.block]}));
+        ASSERT_TRUE(single.free(Offset{begins[event.block]}));
+      } else {
+        begins[event.block] = position;
+        newest = event.block;
+        position += event.size_bytes == 0 ? 64 : (event.size_bytes + 63) / 64 * 64;
+        ++live;
+        ASSERT_EQ(shared.allocate(event.size_bytes).bytes, begins[event.block]);
+        ASSERT_EQ(single.allocate(event.size_bytes).bytes, begins[event.block]);
+      }
+      ASSERT_EQ(shared.used_bytes(), position);
+      ASSERT_EQ(single.used_bytes(), position);
+      ASSERT_EQ(shared.live_blocks(), live);
+    }
+    EXPECT_EQ(single.live_blocks(), 0U);
+    ASSERT_TRUE(shared.reset().ok());
+    ASSERT_TRUE(single.reset().ok());
+    EXPECT_EQ(shared.allocate(capacity).bytes, 0U);  // the whole space again
+    EXPECT_TRUE(shared.free(Offset{0}));
+    EXPECT_EQ(shared.used_bytes(), 0U);
+  }
+  EXPECT_EQ(shared.refusals() + shared.stray_frees(), 0U);
 }
 
 TEST(BumpOffsets, AlignsOffsetsWithoutAnOrigin) {

@@ -86,7 +86,7 @@ class BumpOffsets {
   bool free(std::size_t offset_bytes, Drop&& drop) noexcept {
     if (offset_bytes >= capacity_bytes_ || (offset_bytes & unit_mask_) != 0) return count_stray();
     const std::uint32_t begin = units_of(offset_bytes);
-    if (abandoned_.load() != 0 && take_one(abandoned_)) return count_stray();
+    if (abandoned_.load() != 0 && is_late(begin)) return count_stray();
     if (mark_count_ != 0 && begin < marks_[mark_count_ - 1].position) return free_below(begin);
     std::uint64_t seen = state_.load();
     for (;;) {
@@ -168,11 +168,12 @@ class BumpOffsets {
   Offset refuse() noexcept { return add(refusals_, 1), Offset::none(); }
   static void add(Count& count, std::size_t extra) noexcept;
   static bool take_one(Units& count) noexcept;
+  bool is_late(std::uint32_t begin) noexcept;
   bool free_below(std::uint32_t begin) noexcept;
   void note_peak(std::uint32_t position) noexcept;
   [[nodiscard]] bool is_stale(PoolMark mark) const noexcept;
   [[nodiscard]] std::size_t live_above(std::size_t depth) const noexcept;
-  void abandon(std::size_t blocks, LateFrees late) noexcept;
+  void abandon(std::size_t blocks, std::uint32_t position, LateFrees late) noexcept;
   void go_back(std::uint32_t position) noexcept;
 
   typename Sharing::template Word<std::uint64_t> state_;   // position in units, live blocks
@@ -183,7 +184,8 @@ class BumpOffsets {
   std::uint32_t unit_shift_ = 0;
   std::uint32_t whole_units_ = 0;  // at most 2^31 - 1, so that no sum of two wraps round
   std::uint32_t mark_count_ = 0;
-  Units abandoned_;  // frees that may yet come for blocks that are gone
+  std::uint32_t abandoned_from_ = 0;  // in units
+  Units abandoned_;  // frees that may yet come for blocks that were there and above
   Units peak_;       // in units, of positions that were left
   Count refusals_;
   Count strays_;
