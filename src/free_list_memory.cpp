@@ -24,12 +24,18 @@ FreeListMemory::~FreeListMemory() {
 void FreeListMemory::give_back(std::uint32_t range) noexcept {
   Piece& piece = pieces_[range];
   if (piece.base == nullptr) return;
-  held_bytes_ -= piece.size_bytes;
+  held_bytes_ -= piece.held_bytes;
   if (!piece.is_lent) {
-    options_.upstream.deallocate(options_.upstream.user, piece.base, piece.size_bytes,
+    options_.upstream.deallocate(options_.upstream.user, piece.base, piece.held_bytes,
                                  piece.alignment_bytes);
   }
   piece = Piece();
+}
+
+Status FreeListMemory::check_budget(const Piece& piece) const noexcept {
+  const std::size_t left_bytes = options_.budget_bytes - held_bytes_;
+  if (piece.held_bytes <= left_bytes) return Status();
+  return Status(Reason::kPoolExhausted).needed(piece.held_bytes).available(left_bytes);
 }
 
 Status FreeListMemory::adopt(const Piece& piece) noexcept {
@@ -37,31 +43,31 @@ Status FreeListMemory::adopt(const Piece& piece) noexcept {
       offsets_.add_range(piece.size_bytes, reinterpret_cast<std::uintptr_t>(piece.base));
   if (!range.ok()) return range.status();
   pieces_[*range] = piece;
-  held_bytes_ += piece.size_bytes;
+  held_bytes_ += piece.held_bytes;
   if (*range >= piece_end_) piece_end_ = *range + 1;
   return Status();
 }
 
 Status FreeListMemory::take(std::size_t size_bytes, std::size_t alignment_bytes) noexcept {
-  const std::size_t mask = offsets_.granule_bytes() - 1;
-  if (alignment_bytes > SIZE_MAX / 2 || size_bytes > SIZE_MAX / 2 - mask - alignment_bytes) {
+  const std::size_t granule = offsets_.granule_bytes();
+  std::uint64_t whole = 0;
+  std::uint64_t held = 0;
+  if (!checked_align_up(size_bytes == 0 ? 1 : size_bytes, granule, &whole) ||
+      !checked_add(whole, options_.tail_bytes, &held) || alignment_bytes > SIZE_MAX / 2 ||
+      held > SIZE_MAX / 2 - alignment_bytes) {
     return Status(Reason::kAddressSpace).needed(size_bytes);
   }
   Piece piece;
-  piece.size_bytes = size_bytes == 0 ? mask + 1 : (size_bytes + mask) & ~mask;
+  piece.size_bytes = static_cast<std::size_t>(whole);
+  piece.held_bytes = static_cast<std::size_t>(held);
   piece.alignment_bytes = alignment_bytes;
-  const std::size_t left_bytes = options_.budget_bytes - held_bytes_;
-  if (piece.size_bytes > left_bytes) {
-    return Status(Reason::kPoolExhausted).needed(piece.size_bytes).available(left_bytes);
-  }
+  if (Status status = check_budget(piece); !status.ok()) return status;
   piece.base = static_cast<std::byte*>(
-      options_.upstream.allocate(options_.upstream.user, piece.size_bytes, piece.alignment_bytes));
-  if (piece.base == nullptr) {
-    return Status(Reason::kUpstreamRefused).needed(piece.size_bytes);
-  }
+      options_.upstream.allocate(options_.upstream.user, piece.held_bytes, piece.alignment_bytes));
+  if (piece.base == nullptr) return Status(Reason::kUpstreamRefused).needed(piece.held_bytes);
   const Status status = adopt(piece);
   if (!status.ok()) {
-    options_.upstream.deallocate(options_.upstream.user, piece.base, piece.size_bytes,
+    options_.upstream.deallocate(options_.upstream.user, piece.base, piece.held_bytes,
                                  piece.alignment_bytes);
   }
   return status;
@@ -72,20 +78,20 @@ Status FreeListMemory::reserve(std::size_t size_bytes) noexcept {
 }
 
 Status FreeListMemory::lend(Span<std::byte> buffer) noexcept {
+  const std::size_t granule = offsets_.granule_bytes();
   const std::uint64_t padding =
       padding_to_align(reinterpret_cast<std::uintptr_t>(buffer.data()), options_.alignment_bytes);
-  const std::size_t granule = offsets_.granule_bytes();
-  if (padding > buffer.size() || buffer.size() - static_cast<std::size_t>(padding) < granule) {
-    return Status(Reason::kBufferTooSmall).needed(padding + granule).available(buffer.size());
+  std::uint64_t least = UINT64_MAX;
+  if (!checked_add(padding + granule, options_.tail_bytes, &least) || least > buffer.size()) {
+    return Status(Reason::kBufferTooSmall).needed(least).available(buffer.size());
   }
+  const auto padding_bytes = static_cast<std::size_t>(padding);
   Piece piece;
-  piece.base = buffer.data() + static_cast<std::size_t>(padding);
-  piece.size_bytes = (buffer.size() - static_cast<std::size_t>(padding)) & ~(granule - 1);
+  piece.base = buffer.data() + padding_bytes;
+  piece.size_bytes = (buffer.size() - padding_bytes - options_.tail_bytes) & ~(granule - 1);
+  piece.held_bytes = piece.size_bytes + options_.tail_bytes;
   piece.is_lent = true;
-  const std::size_t left_bytes = options_.budget_bytes - held_bytes_;
-  if (piece.size_bytes > left_bytes) {
-    return Status(Reason::kPoolExhausted).needed(piece.size_bytes).available(left_bytes);
-  }
+  if (Status status = check_budget(piece); !status.ok()) return status;
   return adopt(piece);
 }
 

@@ -227,6 +227,37 @@ TEST(FreeListAllocator, PlacesBlocksInALentBufferAndNeverGivesItBack) {
   allocator.fastFree(block);
 }
 
+// A3 (XNNPACK 1890, ncnn 3155).
+TEST(FreeListAllocator, TheTailBehindTheLastBlockOfEachPieceCanBeRead) {
+  TestUpstream upstream;
+  FreeListAllocator allocator(
+      FreeListOptions().set_piece_bytes(0).set_tail_bytes(64).set_budget_bytes(400).set_upstream(
+          upstream.get()));
+  for (int round = 0; round < 2; ++round) {
+    void* block = allocator.fastMalloc(256);
+    EXPECT_EQ(upstream.live_bytes(), 320U);  // 256 + 64
+    EXPECT_EQ(allocator.statistics().held_bytes, 320U);
+    EXPECT_EQ(allocator.fastMalloc(64), nullptr);  // 320 + 64 + 64 are above the budget
+    unsigned sum = 0;
+    for (std::size_t i = 0; i < 256 + 64; ++i) {
+      sum += static_cast<const volatile std::uint8_t*>(block)[i];
+    }
+    EXPECT_EQ(sum, 320U * 0xA5);  // as the test's upstream left it
+    allocator.fastFree(block);
+    EXPECT_EQ(allocator.trim(), 320U);
+  }
+  alignas(64) std::byte buffer[256];
+  EXPECT_EQ(allocator.lend({buffer, 127}).needed_bytes, 128U);  // 64 + 64
+  ASSERT_TRUE(allocator.lend(buffer).ok());
+  void* all = allocator.fastMalloc(192);  // 256 - 64
+  EXPECT_EQ(all, buffer);
+  allocator.fastFree(all);
+  FreeListAllocator too_long(FreeListOptions().set_tail_bytes(SIZE_MAX));
+  EXPECT_EQ(too_long.reserve(64).reason(), Reason::kAddressSpace);
+  EXPECT_EQ(too_long.lend(buffer).reason(), Reason::kBufferTooSmall);
+  EXPECT_EQ(too_long.fastMalloc(1), nullptr);
+}
+
 TEST(FreeListAllocator, FreesOfWhatIsNotLiveChangeNothing) {
   FreeListAllocator allocator;
   auto* block = static_cast<std::byte*>(allocator.fastMalloc(200));

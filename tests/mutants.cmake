@@ -458,17 +458,12 @@ mutant("what lies deep in its own list is refused" src/free_list_offsets.cpp
 mutant("a block that moved up is still found where it began" src/free_list_offsets.cpp
   [[if (std::uint32_t& first = first_near(rest); first == index) first = front;]]
   [[]])
-mutant("the budget may be passed by one granule" src/free_list_memory.cpp
-  [[  const std::size_t left_bytes = options_.budget_bytes - held_bytes_;
-  if (piece.size_bytes > left_bytes) {
-    return Status(Reason::kPoolExhausted).needed(piece.size_bytes).available(left_bytes);
-  }
-  piece.base = static_cast<std::byte*>(]]
-  [[  const std::size_t left_bytes = options_.budget_bytes - held_bytes_;
-  if (piece.size_bytes - mask - 1 > left_bytes) {
-    return Status(Reason::kPoolExhausted).needed(piece.size_bytes).available(left_bytes);
-  }
-  piece.base = static_cast<std::byte*>(]])
+mutant("the budget may be passed by one byte" src/free_list_memory.cpp
+  [[if (piece.held_bytes <= left_bytes) return Status();]]
+  [[if (piece.held_bytes - 1 <= left_bytes) return Status();]])
+mutant("a piece has no tail" src/free_list_memory.cpp
+  [[!checked_add(whole, options_.tail_bytes, &held)]]
+  [[!checked_add(whole, 0, &held)]])
 mutant("what is freed twice reaches the allocator inside" src/guard_blocks.cpp
   [[if (record->state == State::kFreed) return report(*record, "freed twice", &counts_.double_frees);]]
   [[if (record->state == State::kFreed) report(*record, "freed twice", &counts_.double_frees);]])

@@ -22,7 +22,8 @@ struct FreeListOptions {
   // Requests below the alignment take whole granules and are aligned to them: with 16, many small
   // blocks do not pay 64 bytes each. 0: the alignment. No larger than it.
   std::size_t granule_bytes = 0;
-  std::size_t budget_bytes = SIZE_MAX;              // held at most, books not counted
+  std::size_t tail_bytes = 0;  // readable behind every block: once at the end of each piece
+  std::size_t budget_bytes = SIZE_MAX;              // held at most, with tails, without books
   std::size_t piece_bytes = std::size_t{64} << 10;  // taken at least, where that is to be had
   Upstream upstream = heap_upstream();
   Upstream bookkeeping = heap_upstream();
@@ -35,6 +36,7 @@ struct FreeListOptions {
   FreeListOptions& set_granule_bytes(std::size_t bytes) noexcept {
     return granule_bytes = bytes, *this;
   }
+  FreeListOptions& set_tail_bytes(std::size_t bytes) noexcept { return tail_bytes = bytes, *this; }
   FreeListOptions& set_budget_bytes(std::size_t bytes) noexcept {
     return budget_bytes = bytes, *this;
   }
@@ -59,7 +61,7 @@ class FreeListMemory {
   // Takes a piece of that size now, so that later requests need not. Fails with kPoolExhausted
   // (the budget), kAddressSpace, kTooMany (pieces) or kUpstreamRefused.
   [[nodiscard]] Status reserve(std::size_t size_bytes) noexcept;
-  // A piece of the caller's: less what aligning its beginning and whole granules take. Counts
+  // A piece of the caller's: less what aligning its beginning, whole granules and the tail take. Counts
   // against the budget. Fails with kBufferTooSmall, or as reserve.
   [[nodiscard]] Status lend(Span<std::byte> buffer) noexcept;
   // As FreeListOffsets::reserve_blocks.
@@ -83,12 +85,14 @@ class FreeListMemory {
  private:
   struct Piece {
     std::byte* base = nullptr;
-    std::size_t size_bytes = 0;
+    std::size_t size_bytes = 0;  // for blocks
+    std::size_t held_bytes = 0;  // with the tail
     std::size_t alignment_bytes = 1;
     bool is_lent = false;
   };
 
   [[nodiscard]] Status take(std::size_t size_bytes, std::size_t alignment_bytes) noexcept;
+  [[nodiscard]] Status check_budget(const Piece& piece) const noexcept;
   [[nodiscard]] Status adopt(const Piece& piece) noexcept;
   [[nodiscard]] bool grow_for(std::size_t size_bytes, std::size_t alignment_bytes) noexcept;
   void give_back(std::uint32_t range) noexcept;
