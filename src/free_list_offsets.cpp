@@ -56,9 +56,8 @@ inline std::uint32_t FreeListOffsets::first_bin_from(std::uint32_t bin) const no
   return next * kBinsPerPower + lowest_bit(bins_[next]);
 }
 
-inline void FreeListOffsets::list(std::uint32_t index) noexcept {
+inline void FreeListOffsets::list(std::uint32_t index, std::uint32_t bin) noexcept {
   Node* const nodes = nodes_.data();
-  const std::uint32_t bin = bin_of(nodes[index].size);
   const std::uint32_t head = lists_[bin];
   nodes[index].bin = bin;
   nodes[index].is_free = true;
@@ -90,11 +89,16 @@ inline void FreeListOffsets::unlist(std::uint32_t index) noexcept {
   if (bins == 0) powers_ &= ~(1U << (bin / kBinsPerPower));
 }
 
+inline void FreeListOffsets::list(std::uint32_t index) noexcept {
+  list(index, bin_of(nodes_[index].size));
+}
+
 // A free block has grown or shrunk: mostly it may stay in its list.
 inline void FreeListOffsets::list_again(std::uint32_t index) noexcept {
-  if (bin_of(nodes_[index].size) == nodes_[index].bin) return;
+  const std::uint32_t bin = bin_of(nodes_[index].size);
+  if (bin == nodes_[index].bin) return;
   unlist(index);
-  list(index);
+  list(index, bin);
 }
 
 inline std::uint32_t FreeListOffsets::padding_of(const Node& node,

@@ -121,6 +121,7 @@ class FreeListOffsets {
   std::uint32_t take_spare() noexcept;
   void give_spare(std::uint32_t index) noexcept;
   void list(std::uint32_t index) noexcept;
+  void list(std::uint32_t index, std::uint32_t bin) noexcept;
   void unlist(std::uint32_t index) noexcept;
   void list_again(std::uint32_t index) noexcept;
   std::uint32_t& first_near(const Node& node) noexcept;
