@@ -200,6 +200,35 @@ TEST(GuardAllocator, PassesRefusalsOnAndTakesNothingThen) {
   guard.fastFree(all);
 }
 
+TEST(GuardAllocator, AnUpstreamThatRefusesAnyCallRefusesOneRequestAtMost) {
+  for (std::uint64_t refused = 0;; ++refused) {
+    SCOPED_TRACE(refused);
+    ASSERT_LT(refused, 1000U);
+    TestUpstream upstream;
+    FreeListAllocator inner(
+        FreeListOptions().set_upstream(upstream.get()).set_bookkeeping(upstream.get()));
+    GuardAllocator guard(inner, GuardOptions().set_upstream(upstream.get()));
+    upstream.refuse_call(refused);
+    std::vector<void*> blocks;
+    std::size_t refusals = 0;
+    for (std::size_t i = 0; i < 300; ++i) {
+      void* block = guard.fastMalloc(i * 7);
+      if (block == nullptr) {
+        ++refusals;
+      } else {
+        blocks.push_back(block);
+      }
+    }
+    EXPECT_LE(refusals, upstream.refusals());
+    EXPECT_EQ(inner.statistics().live_blocks, blocks.size());
+    EXPECT_TRUE(guard.check());
+    for (void* block : blocks) guard.fastFree(block);
+    EXPECT_EQ(guard.counts().total(), 0U);
+    EXPECT_EQ(inner.statistics().live_blocks, 0U);
+    if (upstream.refusals() == 0) break;
+  }
+}
+
 TEST(GuardAllocator, KnowsItsBlocksAmongThousands) {
   FreeListAllocator list;
   HeapAllocator heap;

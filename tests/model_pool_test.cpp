@@ -127,8 +127,8 @@ TEST(ModelPool, ThreeModelsAtOnceFitByTheirSum) {
   expect_whole_space_free(pool);
 }
 
-// 60 and 40 in 150 leave 50. Whichever of the two goes, its room and the gap are one piece: no model
-// is refused although there would be room for it.
+// 60 and 40 in 150 leave 50. Whichever of the two goes, its room and the gap are one piece: no
+// model is refused although there would be room for it.
 TEST(ModelPool, OneOfTwoModelsIsSwappedForAThird) {
   for (const bool first_goes : {true, false}) {
     ModelPool pool(options(ModelUse::kAtOnce));
