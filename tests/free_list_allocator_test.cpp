@@ -208,6 +208,24 @@ TEST(FreeListAllocator, ReserveSaysWhyItFails) {
   allocator.fastFree(all);
 }
 
+TEST(FreeListAllocator, KeepsToItsBudgetToTheByte) {
+  alignas(64) std::byte buffer[1024];
+  for (const std::size_t missing : {0U, 1U}) {
+    for (const bool is_lent : {false, true}) {
+      FreeListAllocator allocator(
+          FreeListOptions().set_tail_bytes(64).set_budget_bytes(1024 - missing));
+      const Status status = is_lent ? allocator.lend(buffer) : allocator.reserve(960);  // and 64
+      EXPECT_EQ(status.reason(), missing == 0 ? Reason::kNone : Reason::kPoolExhausted);
+      EXPECT_EQ(status.needed_bytes, missing == 0 ? 0U : 1024U);
+      EXPECT_EQ(status.available_bytes, missing == 0 ? 0U : 1023U);
+      void* all = allocator.fastMalloc(960);
+      EXPECT_EQ(all != nullptr, missing == 0);
+      EXPECT_EQ(allocator.fastMalloc(961), nullptr);
+      allocator.fastFree(all);
+    }
+  }
+}
+
 TEST(FreeListAllocator, PlacesBlocksInALentBufferAndNeverGivesItBack) {
   alignas(64) std::byte buffer[1024];
   TestUpstream upstream;
