@@ -212,7 +212,7 @@ mutant("an update may reach out of its buffer" src/abstract_run_places.cpp
   [[if (!fits_inside ||]]
   [[if (]])
 mutant("writing a range of bytes forgets what it divides" src/byte_owners.cpp
-  [[nodes_[2 * node + 1] = nodes_[node];]]
+  [[nodes_[right] = nodes_[node];]]
   [[]])
 mutant("a range holds a version when its first byte does" src/byte_owners.cpp
   [[holds_below(2 * node, {span.begin, middle}, cells, owner, other) &&]]
