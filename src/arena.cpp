@@ -4,50 +4,29 @@
 
 #include <cstring>
 
+#include "internal/region_sum.h"
 #include "tenure/align.h"
 
 namespace tenure {
 namespace {
 
-// What a buffer must have when regions lie one behind the other from an aligned base on.
-struct Sum {
-  std::uint64_t bytes = 0;
-  std::uint64_t alignment_bytes = 1;
-};
-
-Status check_layout(const RegionLayout& layout, RegionIndex region) noexcept {
-  if (!is_power_of_two(layout.alignment_bytes)) {
-    return Status(Reason::kNotPowerOfTwo).with(region).needed(layout.alignment_bytes);
-  }
-  // One alignment is spared, so that aligning inside a buffer cannot wrap round either.
-  if (layout.alignment_bytes > SIZE_MAX / 2 ||
-      layout.size_bytes > SIZE_MAX / 2 - layout.alignment_bytes) {
-    return Status(Reason::kAddressSpace).with(region).needed(layout.size_bytes);
-  }
-  return Status();
-}
+using internal::RegionSum;
 
 Status check_layouts(Span<const RegionLayout> layouts) noexcept {
   if (layouts.size() > kMaxRegions) {
     return Status(Reason::kTooMany).with(RegionIndex(static_cast<std::uint32_t>(kMaxRegions)));
   }
   for (std::uint32_t i = 0; i < layouts.size(); ++i) {
-    if (Status status = check_layout(layouts[i], RegionIndex(i)); !status.ok()) return status;
+    if (Status status = internal::check_layout(layouts[i], RegionIndex(i)); !status.ok())
+      return status;
   }
   return Status();
 }
 
-Status add_up(Span<const RegionLayout> layouts, Sum* sum) noexcept {
+Status add_up(Span<const RegionLayout> layouts, RegionSum* sum) noexcept {
   if (Status status = check_layouts(layouts); !status.ok()) return status;
   for (std::uint32_t i = 0; i < layouts.size(); ++i) {
-    const RegionLayout& layout = layouts[i];
-    std::uint64_t begin = 0;
-    if (!checked_align_up(sum->bytes, layout.alignment_bytes, &begin) ||
-        !checked_add(begin, layout.size_bytes, &sum->bytes) || sum->bytes > SIZE_MAX / 2) {
-      return Status(Reason::kAddressSpace).with(RegionIndex(i)).needed(layout.size_bytes);
-    }
-    if (layout.alignment_bytes > sum->alignment_bytes)
-      sum->alignment_bytes = layout.alignment_bytes;
+    if (Status status = sum->add(layouts[i], RegionIndex(i)); !status.ok()) return status;
   }
   return Status();
 }
@@ -55,14 +34,9 @@ Status add_up(Span<const RegionLayout> layouts, Sum* sum) noexcept {
 }  // namespace
 
 Result<LentSize> lent_size(Span<const RegionLayout> layouts) noexcept {
-  Sum sum;
+  RegionSum sum;
   if (Status status = add_up(layouts, &sum); !status.ok()) return status;
-  LentSize size;
-  size.aligned_bytes = static_cast<std::size_t>(sum.bytes);
-  size.alignment_bytes = static_cast<std::size_t>(sum.alignment_bytes);
-  const std::size_t worst_padding = size.alignment_bytes - 1;
-  size.any_base_bytes = size.aligned_bytes == 0 ? 0 : size.aligned_bytes + worst_padding;
-  return size;
+  return sum.lent_size();
 }
 
 Span<std::byte> SimpleMemoryArena::region(RegionIndex index) const noexcept {
@@ -213,7 +187,7 @@ Status SimpleMemoryArena::allocate_missing(RegionMemory* wanted, std::size_t cou
 
 Status SimpleMemoryArena::commit_lent(Span<std::byte> buffer, Span<const RegionLayout> layouts,
                                       Fill fill) noexcept {
-  Sum sum;
+  RegionSum sum;
   if (Status status = add_up(layouts, &sum); !status.ok()) return status;
   const auto address = reinterpret_cast<std::uintptr_t>(buffer.data());
   const std::uint64_t padding = sum.bytes == 0 ? 0 : padding_to_align(address, sum.alignment_bytes);

@@ -2,6 +2,8 @@
 
 #include "tenure/model_pool.h"
 
+#include "internal/region_sum.h"
+
 namespace tenure {
 namespace {
 
@@ -53,21 +55,15 @@ Result<std::size_t> bytes_of(Span<const ModelNeeds> models, const ModelPoolOptio
 }  // namespace
 
 Result<ModelNeeds> needs_of(Span<const RegionLayout> layouts) noexcept {
-  std::uint64_t bytes[2] = {0, 0};  // for a run, for good
+  internal::RegionSum run;
+  internal::RegionSum load;
   for (std::uint32_t i = 0; i < layouts.size(); ++i) {
-    const RegionLayout& layout = layouts[i];
-    if (!is_power_of_two(layout.alignment_bytes)) {
-      return Status(Reason::kNotPowerOfTwo).with(RegionIndex(i)).needed(layout.alignment_bytes);
-    }
-    std::uint64_t& sum = bytes[layout.keeps_contents ? 1 : 0];
-    if (!checked_align_up(sum, layout.alignment_bytes, &sum) ||
-        !checked_add(sum, layout.size_bytes, &sum) || sum > SIZE_MAX / 2) {
-      return Status(Reason::kAddressSpace).with(RegionIndex(i)).needed(layout.size_bytes);
-    }
+    internal::RegionSum& sum = layouts[i].keeps_contents ? load : run;
+    if (Status status = sum.add(layouts[i], RegionIndex(i)); !status.ok()) return status;
   }
   ModelNeeds needs;
-  needs.load_bytes = static_cast<std::size_t>(bytes[1]);
-  needs.run_bytes = static_cast<std::size_t>(bytes[0]);
+  needs.load_bytes = static_cast<std::size_t>(load.bytes);
+  needs.run_bytes = static_cast<std::size_t>(run.bytes);
   return needs;
 }
 

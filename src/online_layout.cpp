@@ -4,15 +4,14 @@
 
 #include <algorithm>
 
+#include "internal/mix.h"
+
 namespace tenure {
 namespace {
 
-// Spreads a node's number over all bits: a multiplicative hash, so that equal histories make equal
-// trees everywhere.
+// Equal histories make equal trees everywhere.
 constexpr std::uint32_t priority_of(std::uint32_t node) noexcept {
-  std::uint32_t mixed = (node + 1) * 0x9E3779B1U;
-  mixed = (mixed ^ mixed >> 15) * 0x85EBCA77U;
-  return mixed ^ mixed >> 13;
+  return static_cast<std::uint32_t>(internal::mix(node));
 }
 
 // Precondition: the sum does not wrap, since offsets and alignments are at most 2^63.

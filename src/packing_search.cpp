@@ -4,18 +4,9 @@
 
 #include <algorithm>
 
+#include "internal/mix.h"
+
 namespace tenure::internal {
-namespace {
-
-std::uint64_t mix(std::uint64_t value) noexcept {
-  value += 0x9E3779B97F4A7C15U;
-  value = (value ^ value >> 30) * 0xBF58476D1CE4E5B9U;
-  value = (value ^ value >> 27) * 0x94D049BB133111EBU;
-  return value ^ value >> 31;
-}
-
-}  // namespace
-
 PackingSearch::PackingSearch(Upstream upstream) noexcept
     : state_(upstream),
       parts_(upstream),

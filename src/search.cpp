@@ -137,8 +137,9 @@ class Improvement {
       return packing_.is_too_large() ? Status() : Status(Reason::kUpstreamRefused);
     }
     if (!search_.reset(packing_)) return Status(Reason::kUpstreamRefused);
+    // Straight down, order after order, until one brings nothing.
     for (const PackingOrder& order : kOrders) {
-      if (!is_done() && !attempt(kMaxArenaBytes, order, 0, packing_.item_count())) break;
+      if (is_done() || !attempt(kMaxArenaBytes, order, 0, packing_.item_count())) break;
     }
     return is_out_of_memory_ ? Status(Reason::kUpstreamRefused) : restart();
   }

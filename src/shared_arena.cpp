@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "tenure/align.h"
+#include "internal/region_sum.h"
 
 namespace tenure {
 namespace {
@@ -15,20 +15,12 @@ Status check_count(Span<const RegionLayout> layouts) noexcept {
   return Status(Reason::kTooMany).with(RegionIndex(static_cast<std::uint32_t>(kMaxRegions)));
 }
 
-// Lays those regions that keep contents, or those that do not, behind what is there. Each of them
-// has been found sound.
-Status add_regions(Span<const RegionLayout> layouts, bool keeps_contents, LentSize* size) noexcept {
+// Those regions that keep contents, or those that do not; empty ones take no place.
+Status add_regions(Span<const RegionLayout> layouts, bool keeps_contents,
+                   internal::RegionSum* sum) noexcept {
   for (std::uint32_t i = 0; i < layouts.size(); ++i) {
-    const RegionLayout& layout = layouts[i];
-    if (layout.keeps_contents != keeps_contents || layout.size_bytes == 0) continue;
-    std::uint64_t end = 0;
-    if (!checked_align_up(size->aligned_bytes, layout.alignment_bytes, &end) ||
-        !checked_add(end, layout.size_bytes, &end) || end > SIZE_MAX / 2) {
-      return Status(Reason::kAddressSpace).with(RegionIndex(i)).needed(layout.size_bytes);
-    }
-    size->aligned_bytes = static_cast<std::size_t>(end);
-    size->alignment_bytes =
-        std::max(size->alignment_bytes, static_cast<std::size_t>(layout.alignment_bytes));
+    if (layouts[i].keeps_contents != keeps_contents || layouts[i].size_bytes == 0) continue;
+    if (Status status = sum->add(layouts[i], RegionIndex(i)); !status.ok()) return status;
   }
   return Status();
 }
@@ -52,14 +44,12 @@ Result<LentSize> SharedArena::lent_size(Span<const Span<const RegionLayout>> mod
     if (!alone.ok()) return alone.status();
     shared.widen(model);
   }
-  LentSize size;
-  if (Status status = add_regions(shared.span(), false, &size); !status.ok()) return status;
+  internal::RegionSum sum;
+  if (Status status = add_regions(shared.span(), false, &sum); !status.ok()) return status;
   for (const Span<const RegionLayout> model : models) {
-    if (Status status = add_regions(model, true, &size); !status.ok()) return status;
+    if (Status status = add_regions(model, true, &sum); !status.ok()) return status;
   }
-  const std::size_t worst_padding = size.alignment_bytes - 1;
-  size.any_base_bytes = size.aligned_bytes == 0 ? 0 : size.aligned_bytes + worst_padding;
-  return size;
+  return sum.lent_size();
 }
 
 bool SharedArena::take(const void* user) noexcept {

@@ -21,6 +21,22 @@ namespace {
 
 using test::TestUpstream;
 
+struct Made {
+  TensorGraph graph;
+  ModelMemory memory;
+};
+Made made_from(TensorGraphBuilder& builder) {
+  Made made{test::build(builder), {}};
+  const Result<Lifetimes> lifetimes = LifetimeAnalyzer().analyze(made.graph);
+  EXPECT_TRUE(lifetimes.ok());
+  Result<MemoryPlan> plan = ArenaPlanner().plan(*lifetimes);
+  EXPECT_TRUE(plan.ok());
+  Result<ModelMemory> memory = ModelMemory::create(*lifetimes, std::move(plan.value()));
+  EXPECT_TRUE(memory.ok()) << text_of(memory.status().reason());
+  if (memory.ok()) made.memory = std::move(memory.value());
+  return made;
+}
+
 // camera and reply are the application's; halves are views into camera, flat is weights reshaped:
 //   0 split camera -> left, right    1 reshape weights -> flat    2 conv left, right, flat -> sum
 //   3 copy sum -> reply
@@ -36,7 +52,7 @@ struct Model {
   TensorGraph graph;
   ModelMemory memory;
 
-  explicit Model(Upstream upstream = heap_upstream()) {
+  Model() {
     builder.add_operator("split")
         .input(camera)
         .output(left, view_of(camera, 0))
@@ -44,17 +60,9 @@ struct Model {
     builder.add_operator("reshape").input(weights).output(flat, alias_of(weights));
     builder.add_operator("conv").input(left).input(right).input(flat).output(sum);
     builder.add_operator("copy").input(sum).output(reply);
-    Result<TensorGraph> built = builder.build();
-    EXPECT_TRUE(built.ok()) << text_of(built.status().reason());
-    graph = std::move(built.value());
-    const Result<Lifetimes> lifetimes = LifetimeAnalyzer().analyze(graph);
-    EXPECT_TRUE(lifetimes.ok());
-    Result<MemoryPlan> plan = ArenaPlanner().plan(*lifetimes);
-    EXPECT_TRUE(plan.ok());
-    Result<ModelMemory> created =
-        ModelMemory::create(*lifetimes, std::move(plan.value()), upstream);
-    EXPECT_TRUE(created.ok()) << text_of(created.status().reason());
-    if (created.ok()) memory = std::move(created.value());
+    Made made = made_from(builder);
+    graph = std::move(made.graph);
+    memory = std::move(made.memory);
   }
 };
 
@@ -177,16 +185,11 @@ TEST(ModelMemory, ConstantsMayShareBytes) {
   const TensorIndex b = builder.add_constant("b", 64);
   const TensorIndex sum = builder.add_tensor("sum", 64);
   builder.add_operator("add").input(a).input(b).output(sum);
-  const Result<TensorGraph> graph = builder.build();
-  ASSERT_TRUE(graph.ok());
-  const Result<Lifetimes> lifetimes = LifetimeAnalyzer().analyze(*graph);
-  Result<MemoryPlan> plan = ArenaPlanner().plan(*lifetimes);
-  Result<ModelMemory> memory = ModelMemory::create(*lifetimes, std::move(plan.value()));
-  ASSERT_TRUE(memory.ok());
+  Made made = made_from(builder);
   Buffer buffer;
-  EXPECT_TRUE(memory->bind_constant(a, buffer.at(0, 64)).ok());
-  EXPECT_TRUE(memory->bind_constant(b, buffer.at(0, 64)).ok());
-  EXPECT_TRUE(memory->check_bound().ok());
+  EXPECT_TRUE(made.memory.bind_constant(a, buffer.at(0, 64)).ok());
+  EXPECT_TRUE(made.memory.bind_constant(b, buffer.at(0, 64)).ok());
+  EXPECT_TRUE(made.memory.check_bound().ok());
 }
 
 // An in-out buffer: the update of an external tensor lies in it.
@@ -196,15 +199,10 @@ TEST(ModelMemory, AnUpdateOfABroughtBufferLiesInIt) {
   const TensorIndex token = builder.add_input("token", 64);
   const TensorIndex next = builder.add_tensor("next", 64);
   builder.add_operator("append").input(cache).input(token).output(next, update_of(cache));
-  const Result<TensorGraph> graph = builder.build();
-  ASSERT_TRUE(graph.ok());
-  const Result<Lifetimes> lifetimes = LifetimeAnalyzer().analyze(*graph);
-  Result<MemoryPlan> plan = ArenaPlanner().plan(*lifetimes);
-  Result<ModelMemory> memory = ModelMemory::create(*lifetimes, std::move(plan.value()));
-  ASSERT_TRUE(memory.ok());
+  Made made = made_from(builder);
   Buffer buffer;
-  ASSERT_TRUE(memory->bind(cache, buffer.at(0, 64)).ok());
-  EXPECT_EQ(memory->address(next), buffer.bytes);
+  ASSERT_TRUE(made.memory.bind(cache, buffer.at(0, 64)).ok());
+  EXPECT_EQ(made.memory.address(next), buffer.bytes);
 }
 
 TEST(ModelMemory, TakesOnlyAPlanOfTheSameTensors) {

@@ -274,9 +274,12 @@ mutant("a lent buffer's base is taken as it is" src/arena.cpp
 mutant("a buffer one byte too small will do" src/arena.cpp
   [[if (buffer.size() < needed)]]
   [[if (buffer.size() + 1 < needed)]])
-mutant("the worst base needs no padding" src/arena.cpp
-  [[size.aligned_bytes + worst_padding;]]
+mutant("the worst base needs no padding" src/internal/region_sum.h
+  [[size.aligned_bytes + size.alignment_bytes - 1;]]
   [[size.aligned_bytes;]])
+mutant("regions are summed up without aligning them" src/internal/region_sum.h
+  [[checked_align_up(bytes, layout.alignment_bytes, &end)]]
+  [[checked_align_up(bytes, 1, &end)]])
 mutant("regions in one buffer are not aligned" src/arena.cpp
   [[offset += padding_to_align(offset, layouts[i].alignment_bytes);]]
   [[]])

@@ -6,7 +6,7 @@
 // pool refuses.
 //
 //   tenure::HeapAllocator heap(tenure::HeapOptions().set_tail_bytes(64));
-//   net.opt.workspace_allocator = &bridge_to(heap);
+//   void* scratch = heap.fastMalloc(size_bytes);
 
 #include <cstddef>
 
