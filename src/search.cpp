@@ -16,16 +16,15 @@ namespace {
 constexpr std::size_t kMaxItems = 4'000;
 constexpr std::uint64_t kMaxPairs = 2'000'000;
 
-using Key = PackingKey;
 constexpr PackingOrder kOrders[] = {
-    {{Key::kSection, Key::kLength, Key::kArea}, false},
-    {{Key::kSection, Key::kArea, Key::kLength}, false},
-    {{Key::kLength, Key::kArea, Key::kSection}, false},
-    {{Key::kSection, Key::kOverlaps, Key::kNone}, false},
-    {{Key::kEnd, Key::kLength, Key::kNone}, false},
-    {{Key::kSection, Key::kSections, Key::kNone}, false},
-    {{Key::kSection, Key::kLength, Key::kArea}, true},
-    {{Key::kSection, Key::kSections, Key::kArea}, true},
+    {{PackingKey::kSection, PackingKey::kLength, PackingKey::kArea}, false},
+    {{PackingKey::kSection, PackingKey::kArea, PackingKey::kLength}, false},
+    {{PackingKey::kLength, PackingKey::kArea, PackingKey::kSection}, false},
+    {{PackingKey::kSection, PackingKey::kOverlaps, PackingKey::kNone}, false},
+    {{PackingKey::kEnd, PackingKey::kLength, PackingKey::kNone}, false},
+    {{PackingKey::kSection, PackingKey::kSections, PackingKey::kNone}, false},
+    {{PackingKey::kSection, PackingKey::kLength, PackingKey::kArea}, true},
+    {{PackingKey::kSection, PackingKey::kSections, PackingKey::kArea}, true},
 };
 
 // Restarts: steps for each attempt, in items, and how far between bound and incumbent the second
@@ -162,8 +161,8 @@ class Improvement {
       static_cast<void>(attempt(target(8), kOrders[0], 0, steps_left_ / 4));
     }
     for (std::uint64_t seed = 1; options_.effort == Effort::kBest && may_go_on(); ++seed) {
-      const Key first = seed % 2 == 0 ? Key::kRandom : Key::kWeight;
-      const PackingOrder order{{first, Key::kSection, Key::kLength}, seed % 3 == 0};
+      const PackingKey first = seed % 2 == 0 ? PackingKey::kRandom : PackingKey::kWeight;
+      const PackingOrder order{{first, PackingKey::kSection, PackingKey::kLength}, seed % 3 == 0};
       const std::uint64_t eighths = seed % 4 * 2;
       const std::uint64_t steps = 3 * luby(seed) * packing_.item_count();
       static_cast<void>(attempt(target(eighths), order, seed, steps));

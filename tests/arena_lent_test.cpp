@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "support/hand_plan.h"
 #include "support/upstreams.h"
 #include "tenure/align.h"
 #include "tenure/arena.h"
@@ -14,9 +15,7 @@
 namespace tenure {
 namespace {
 
-constexpr Placement at(std::uint32_t region, std::uint64_t offset_bytes) {
-  return {RegionIndex(region), offset_bytes};
-}
+using test::at;
 
 // A buffer whose base can have any misalignment below 4096.
 class Buffer {

@@ -10,16 +10,14 @@
 #include <utility>
 #include <vector>
 
+#include "support/hand_plan.h"
 #include "support/upstreams.h"
 
 namespace tenure {
 namespace {
 
+using test::at;
 using test::TestUpstream;
-
-constexpr Placement at(std::uint32_t region, std::uint64_t offset_bytes) {
-  return {RegionIndex(region), offset_bytes};
-}
 
 // Every byte of every region gets a value of its own region, so that a shared byte shows.
 void write_full(const SimpleMemoryArena& arena, std::uint8_t seed) {

@@ -22,7 +22,7 @@ namespace {
 
 using test::TestUpstream;
 
-constexpr std::size_t kMegabyte = std::size_t{1} << 20;
+using test::kMegabyte;
 
 TEST(FreeListAllocator, AlignsBlocksAndKeepsThemApart) {
   for (std::size_t alignment = 1; alignment <= 4096; alignment *= 4) {

@@ -15,8 +15,8 @@ namespace tenure {
 namespace {
 
 using test::expect_refused;
+using test::kNoTensor;
 
-constexpr TensorIndex kNoTensor = TensorIndex::none();
 constexpr OperatorIndex kNoOperator = OperatorIndex::none();
 
 TEST(TensorGraphBuilder, RefusesTensorsThatDoNotExist) {

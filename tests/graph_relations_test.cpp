@@ -14,8 +14,8 @@ namespace tenure {
 namespace {
 
 using test::expect_refused;
+using test::kNoTensor;
 
-constexpr TensorIndex kNoTensor = TensorIndex::none();
 constexpr std::uint64_t kLargest = std::uint64_t{1} << 62;  // of a tensor in a relation
 
 // An input and a result of one operator, which a test relates.

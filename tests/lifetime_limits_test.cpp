@@ -14,7 +14,8 @@
 namespace tenure {
 namespace {
 
-constexpr TensorIndex kNoTensor = TensorIndex::none();
+using test::kNoTensor;
+
 constexpr std::uint64_t kHalf = std::uint64_t{1} << 63;
 
 std::uint64_t alignment_of(const TensorGraph& graph, TensorIndex tensor,

@@ -14,6 +14,7 @@ namespace {
 using test::block;
 using test::fixed_block;
 using test::in_region;
+using test::kQuarter;
 using test::OwnedProblem;
 using test::pair;
 using test::ProblemShape;
@@ -152,8 +153,6 @@ TEST(LowerBound, CountsAtTheLastStepThatThereIs) {
   owned.may_overlap = {pair(0, 1)};
   EXPECT_EQ(bytes_of(owned), 27U);
 }
-
-constexpr std::uint64_t kQuarter = std::uint64_t{1} << 62;  // twice this is just too much
 
 TEST(LowerBound, IsExactUpToTheLargestArena) {
   OwnedProblem owned;

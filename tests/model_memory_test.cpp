@@ -66,7 +66,7 @@ struct Model {
   }
 };
 
-struct alignas(64) Buffer {
+struct alignas(64) OwnBuffer {
   std::byte bytes[512];
   [[nodiscard]] Span<std::byte> at(std::size_t offset, std::size_t size) {
     return {bytes + offset, size};
@@ -75,7 +75,7 @@ struct alignas(64) Buffer {
 
 TEST(ModelMemory, AnswersForBroughtBuffersAndWhatLiesInThem) {
   Model model;
-  Buffer buffer;
+  OwnBuffer buffer;
   EXPECT_EQ(model.memory.check_bound().tensor, model.camera);
   ASSERT_TRUE(model.memory.bind(model.camera, buffer.at(64, 256)).ok());
   ASSERT_TRUE(model.memory.bind(model.reply, buffer.at(320, 128)).ok());
@@ -107,7 +107,7 @@ TEST(ModelMemory, HasNoAddressForWhatIsNotCommittedOrBound) {
 // litert-torch 237, ncnn 228.
 TEST(ModelMemory, RefusesAMisalignedBufferWithTheSizeAndAlignmentThatItNeeds) {
   Model model;
-  Buffer buffer;
+  OwnBuffer buffer;
   const Status status = model.memory.bind(model.camera, buffer.at(4, 256));
   EXPECT_EQ(status.reason(), Reason::kBufferMisaligned);
   EXPECT_EQ(status.tensor, model.camera);
@@ -121,7 +121,7 @@ TEST(ModelMemory, RefusesAMisalignedBufferWithTheSizeAndAlignmentThatItNeeds) {
 
 TEST(ModelMemory, RefusesABufferThatIsOneByteTooSmall) {
   Model model;
-  Buffer buffer;
+  OwnBuffer buffer;
   ASSERT_TRUE(model.memory.bind(model.camera, buffer.at(0, 256)).ok());
   const Status status = model.memory.bind(model.camera, buffer.at(64, 255));
   EXPECT_EQ(status.reason(), Reason::kBufferTooSmall);
@@ -134,7 +134,7 @@ TEST(ModelMemory, RefusesABufferThatIsOneByteTooSmall) {
 
 TEST(ModelMemory, RefusesBuffersThatOverlapUnlessThatIsDeclared) {
   Model model;
-  Buffer buffer;
+  OwnBuffer buffer;
   ASSERT_TRUE(model.memory.bind(model.camera, buffer.at(0, 256)).ok());
   // camera ends at 256: from 192 on 64 bytes are shared.
   const Status status = model.memory.bind(model.reply, buffer.at(192, 128));
@@ -153,7 +153,7 @@ TEST(ModelMemory, RefusesBuffersThatOverlapUnlessThatIsDeclared) {
 
 TEST(ModelMemory, RefusesABufferInsideTheArenaAndAnArenaOverABuffer) {
   Model model;
-  Buffer arena;
+  OwnBuffer arena;
   ASSERT_TRUE(model.memory.commit_lent(arena.at(0, 128)).ok());  // sum alone: 128
   const Status status = model.memory.bind(model.camera, arena.at(64, 256));
   EXPECT_EQ(status.reason(), Reason::kBuffersOverlap);
@@ -169,7 +169,7 @@ TEST(ModelMemory, RefusesABufferInsideTheArenaAndAnArenaOverABuffer) {
 
 TEST(ModelMemory, BringsNothingForTensorsThatThePlanPlacesAndWritesNoConstants) {
   Model model;
-  Buffer buffer;
+  OwnBuffer buffer;
   EXPECT_EQ(model.memory.bind(model.sum, buffer.at(0, 128)).reason(), Reason::kNotOutside);
   EXPECT_EQ(model.memory.bind(model.weights, buffer.at(0, 64)).reason(), Reason::kNotOutside);
   EXPECT_EQ(model.memory.bind_constant(model.camera, buffer.at(0, 256)).reason(),
@@ -186,7 +186,7 @@ TEST(ModelMemory, ConstantsMayShareBytes) {
   const TensorIndex sum = builder.add_tensor("sum", 64);
   builder.add_operator("add").input(a).input(b).output(sum);
   Made made = made_from(builder);
-  Buffer buffer;
+  OwnBuffer buffer;
   EXPECT_TRUE(made.memory.bind_constant(a, buffer.at(0, 64)).ok());
   EXPECT_TRUE(made.memory.bind_constant(b, buffer.at(0, 64)).ok());
   EXPECT_TRUE(made.memory.check_bound().ok());
@@ -200,7 +200,7 @@ TEST(ModelMemory, AnUpdateOfABroughtBufferLiesInIt) {
   const TensorIndex next = builder.add_tensor("next", 64);
   builder.add_operator("append").input(cache).input(token).output(next, update_of(cache));
   Made made = made_from(builder);
-  Buffer buffer;
+  OwnBuffer buffer;
   ASSERT_TRUE(made.memory.bind(cache, buffer.at(0, 64)).ok());
   EXPECT_EQ(made.memory.address(next), buffer.bytes);
 }

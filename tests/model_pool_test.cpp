@@ -21,7 +21,7 @@
 namespace tenure {
 namespace {
 
-constexpr std::size_t kMegabyte = std::size_t{1} << 20;
+using test::kMegabyte;
 
 ModelNeeds needs(std::size_t load_bytes, std::size_t run_bytes) {
   ModelNeeds result;

@@ -19,13 +19,12 @@ namespace {
 using test::block;
 using test::fixed_block;
 using test::in_region;
+using test::kQuarter;
 using test::OwnedProblem;
 using test::pair;
 
-constexpr std::uint64_t kMax = kMaxArenaBytes;              // 2^63 - 1
-constexpr std::uint64_t kQuarter = std::uint64_t{1} << 62;  // twice this is just too much
-
-Result<MemoryPlan> plan_of(const OwnedProblem& owned, const PlannerOptions& options = {}) {
+constexpr std::uint64_t kMax = kMaxArenaBytes;  // 2^63 - 1
+Result<MemoryPlan> try_plan(const OwnedProblem& owned, const PlannerOptions& options = {}) {
   return ArenaPlanner(options).plan(owned.view());
 }
 
@@ -33,7 +32,7 @@ TEST(ArenaPlanner, RoundsTheArenaUpToTheUnit) {
   for (const std::uint64_t size : {1U, 3U, 4U, 5U}) {
     OwnedProblem owned;
     owned.blocks = {block(8, 0, 0, 16), block(size, 0, 0, 4)};
-    const Result<MemoryPlan> plan = plan_of(owned);
+    const Result<MemoryPlan> plan = try_plan(owned);
     ASSERT_TRUE(plan.ok());
     EXPECT_EQ(plan->arena_bytes(), size <= 4 ? 12U : 16U) << size;  // 8 + 4 or 8 + 8
     EXPECT_EQ(plan->region(kReusableRegion).unit_bytes, 4U);
@@ -48,7 +47,7 @@ TEST(ArenaPlanner, PadsTheTailOfEachArenaThatHasBytes) {
   owned.blocks = {block(100, 0, 0), block(0, 0, 0)};
   for (const std::uint64_t padding : {0U, 1U, 16U, 64U}) {
     const Result<MemoryPlan> plan =
-        plan_of(owned, PlannerOptions().set_tail_padding_bytes(padding));
+        try_plan(owned, PlannerOptions().set_tail_padding_bytes(padding));
     ASSERT_TRUE(plan.ok());
     EXPECT_EQ(plan->arena_bytes(), 100U);
     EXPECT_EQ(plan->layouts()[0].size_bytes, 100 + padding);
@@ -62,7 +61,7 @@ TEST(ArenaPlanner, TailPaddingThatDoesNotFit64BitsIsRefused) {
   OwnedProblem owned;
   owned.blocks = {block(100, 0, 0)};
   const auto padded = [&](std::uint64_t padding) {
-    return plan_of(owned, PlannerOptions().set_tail_padding_bytes(padding));
+    return try_plan(owned, PlannerOptions().set_tail_padding_bytes(padding));
   };
   const Result<MemoryPlan> last = padded(UINT64_MAX - 100);
   ASSERT_TRUE(last.ok());
@@ -78,10 +77,10 @@ TEST(ArenaPlanner, NamesNeedAndCapacityWhereARegionIsTooSmall) {
   OwnedProblem owned;
   owned.regions = {Region{}, Region{180, 1, true}};
   owned.blocks = {block(500, 0, 0), in_region(1, block(100, 3, 4)), in_region(1, block(80, 4, 5))};
-  EXPECT_TRUE(plan_of(owned).ok());
+  EXPECT_TRUE(try_plan(owned).ok());
   for (const std::uint64_t capacity : {179U, 1U, 0U}) {
     owned.regions[1].capacity_bytes = capacity;
-    const Status status = plan_of(owned).status();
+    const Status status = try_plan(owned).status();
     EXPECT_EQ(status.reason(), Reason::kCapacityExceeded);
     EXPECT_EQ(status.code(), StatusCode::kLimitExceeded);
     EXPECT_EQ(status.needed_bytes, 180U);
@@ -123,21 +122,21 @@ TEST(ArenaPlanner, CountsUnitAndTailPaddingAgainstTheCapacity) {
   owned.blocks = {block(97, 0, 0, 4)};
   const PlannerOptions padded = PlannerOptions().set_tail_padding_bytes(16);
   owned.regions[0].capacity_bytes = 116;  // 97 rounded up to 100, + 16
-  EXPECT_TRUE(plan_of(owned, padded).ok());
+  EXPECT_TRUE(try_plan(owned, padded).ok());
   owned.regions[0].capacity_bytes = 115;
-  EXPECT_EQ(plan_of(owned, padded).status().needed_bytes, 116U);
+  EXPECT_EQ(try_plan(owned, padded).status().needed_bytes, 116U);
   owned.regions[0].capacity_bytes = 99;
-  EXPECT_EQ(plan_of(owned).status().needed_bytes, 100U);
+  EXPECT_EQ(try_plan(owned).status().needed_bytes, 100U);
   owned.regions[0].capacity_bytes = 0;
   owned.blocks = {block(0, 0, 0)};
-  EXPECT_TRUE(plan_of(owned, padded).ok());
+  EXPECT_TRUE(try_plan(owned, padded).ok());
 }
 
 // P4 (tflite-micro 3552, TensorFlow 111458).
 TEST(ArenaPlanner, PlansSizesUpToTheLargestArena) {
   OwnedProblem owned;
   owned.blocks = {block(kMax, 0, 0), block(kQuarter, 1, 1), block(kQuarter - 1, 1, 1)};
-  const Result<MemoryPlan> plan = plan_of(owned);
+  const Result<MemoryPlan> plan = try_plan(owned);
   ASSERT_TRUE(plan.ok()) << text_of(plan.status().reason());
   EXPECT_EQ(plan->arena_bytes(), kMax);
   EXPECT_EQ(plan->placement(BlockIndex(1)).offset_bytes, 0U);
@@ -149,25 +148,25 @@ TEST(ArenaPlanner, PlansSizesUpToTheLargestArena) {
 TEST(ArenaPlanner, NamesTheBlockOfALiveSumBeyondTheLargestArena) {
   OwnedProblem owned;
   owned.blocks = {block(1, 0, 0), block(kQuarter, 1, 2), block(kQuarter, 2, 3)};
-  const Status status = plan_of(owned).status();
+  const Status status = try_plan(owned).status();
   EXPECT_EQ(status.reason(), Reason::kSizeOverflow);
   EXPECT_EQ(status.code(), StatusCode::kOverflow);
   EXPECT_EQ(status.block, BlockIndex(2));
   EXPECT_EQ(status.step, Step(2));
   owned.blocks[2].size_bytes -= 1;
-  EXPECT_TRUE(plan_of(owned).ok());
+  EXPECT_TRUE(try_plan(owned).ok());
 }
 
 // The live sum fits: 1 + (2^63 - 2). But the fixed byte leaves [0, 1) and [2, 2^63 - 1).
 TEST(ArenaPlanner, NamesTheBlockThatFindsNoPlace) {
   OwnedProblem owned;
   owned.blocks = {fixed_block(1, 0, 0, 1), block(kMax - 1, 0, 0)};
-  const Status status = plan_of(owned).status();
+  const Status status = try_plan(owned).status();
   EXPECT_EQ(status.reason(), Reason::kSizeOverflow);
   EXPECT_EQ(status.block, BlockIndex(1));
   EXPECT_EQ(status.needed_bytes, kMax - 1);
   owned.blocks[1].size_bytes -= 1;  // 2 + (2^63 - 3) = 2^63 - 1
-  const Result<MemoryPlan> plan = plan_of(owned);
+  const Result<MemoryPlan> plan = try_plan(owned);
   ASSERT_TRUE(plan.ok());
   EXPECT_EQ(plan->placement(BlockIndex(1)).offset_bytes, 2U);
   EXPECT_EQ(plan->arena_bytes(), kMax);
@@ -176,42 +175,42 @@ TEST(ArenaPlanner, NamesTheBlockThatFindsNoPlace) {
 TEST(ArenaPlanner, NamesTheBlockWhoseAlignmentLeavesNoPlace) {
   OwnedProblem owned;
   owned.blocks = {fixed_block(kQuarter + 1, 0, 0, 0), block(1, 0, 0, kQuarter)};
-  const Status status = plan_of(owned).status();
+  const Status status = try_plan(owned).status();
   EXPECT_EQ(status.reason(), Reason::kSizeOverflow);
   EXPECT_EQ(status.block, BlockIndex(1));
   owned.blocks[0].size_bytes -= 1;
-  const Result<MemoryPlan> plan = plan_of(owned);
+  const Result<MemoryPlan> plan = try_plan(owned);
   ASSERT_TRUE(plan.ok());
   EXPECT_EQ(plan->placement(BlockIndex(1)).offset_bytes, kQuarter);
   // A gap below is found even though the end of what is above cannot be rounded up.
   owned.blocks = {fixed_block(kQuarter, 0, 0, kQuarter / 2), block(1, 0, 0, kQuarter)};
-  ASSERT_TRUE(plan_of(owned).ok());
-  EXPECT_EQ(plan_of(owned)->placement(BlockIndex(1)).offset_bytes, 0U);
+  ASSERT_TRUE(try_plan(owned).ok());
+  EXPECT_EQ(try_plan(owned)->placement(BlockIndex(1)).offset_bytes, 0U);
 }
 
 TEST(ArenaPlanner, WithoutReuseNamesTheBlockThatEndsBeyondTheLargestArena) {
   const PlannerOptions options = PlannerOptions().set_reuse(false);
   OwnedProblem owned;
   owned.blocks = {block(kQuarter, 0, 0), block(kQuarter - 1, 1, 1), block(0, 1, 1)};
-  ASSERT_TRUE(plan_of(owned, options).ok());
-  EXPECT_EQ(plan_of(owned, options)->arena_bytes(), kMax);
+  ASSERT_TRUE(try_plan(owned, options).ok());
+  EXPECT_EQ(try_plan(owned, options)->arena_bytes(), kMax);
   owned.blocks[1].size_bytes = kQuarter;
-  EXPECT_EQ(plan_of(owned, options).status().reason(), Reason::kSizeOverflow);
-  EXPECT_EQ(plan_of(owned, options).status().block, BlockIndex(1));
+  EXPECT_EQ(try_plan(owned, options).status().reason(), Reason::kSizeOverflow);
+  EXPECT_EQ(try_plan(owned, options).status().block, BlockIndex(1));
   owned.blocks[1] = block(1, 1, 1, kQuarter);
   owned.blocks[0].size_bytes = kQuarter + 1;  // the next multiple of 2^62 is 2^63
-  EXPECT_EQ(plan_of(owned, options).status().block, BlockIndex(1));
+  EXPECT_EQ(try_plan(owned, options).status().block, BlockIndex(1));
   owned.blocks = {fixed_block(2, 0, 0, kQuarter - 1), block(kQuarter, 1, 1, kQuarter)};
-  EXPECT_EQ(plan_of(owned, options).status().block, BlockIndex(1));
+  EXPECT_EQ(try_plan(owned, options).status().block, BlockIndex(1));
 }
 
 // 2^62 + (2^62 - 32) fits, rounded up to 64 it does not.
 TEST(ArenaPlanner, AnArenaThatCannotBeRoundedUpIsRefused) {
   OwnedProblem owned;
   owned.blocks = {block(kQuarter, 0, 0, 64), block(kQuarter - 64, 1, 1, 64)};
-  EXPECT_TRUE(plan_of(owned, PlannerOptions().set_reuse(false)).ok());
+  EXPECT_TRUE(try_plan(owned, PlannerOptions().set_reuse(false)).ok());
   owned.blocks[1].size_bytes += 32;
-  const Status status = plan_of(owned, PlannerOptions().set_reuse(false)).status();
+  const Status status = try_plan(owned, PlannerOptions().set_reuse(false)).status();
   EXPECT_EQ(status.reason(), Reason::kSizeOverflow);
   EXPECT_EQ(status.region, RegionIndex(0));
   EXPECT_EQ(status.needed_bytes, kMax - 31);
@@ -220,7 +219,7 @@ TEST(ArenaPlanner, AnArenaThatCannotBeRoundedUpIsRefused) {
 TEST(ArenaPlanner, RefusesWhatValidateRefuses) {
   OwnedProblem owned;
   owned.blocks = {block(8, 0, 0), block(8, 5, 2)};
-  const Status status = plan_of(owned).status();
+  const Status status = try_plan(owned).status();
   EXPECT_EQ(status.reason(), Reason::kReversedLiveRange);
   EXPECT_EQ(status.block, BlockIndex(1));
   EXPECT_TRUE(status.tensor.is_none());
@@ -265,7 +264,7 @@ TEST(ArenaPlanner, TakesAllMemoryFromItsUpstreamAndGivesBackAllButThePlan) {
   owned.conflicts = {pair(0, 2)};
   owned.may_overlap = {pair(1, 2)};
   {
-    const Result<MemoryPlan> plan = plan_of(owned, PlannerOptions().set_upstream(upstream.get()));
+    const Result<MemoryPlan> plan = try_plan(owned, PlannerOptions().set_upstream(upstream.get()));
     ASSERT_TRUE(plan.ok());
     EXPECT_EQ(upstream.live_blocks(), 3U);  // regions, layouts, placements
   }

@@ -23,6 +23,7 @@ using test::fixed_block;
 using test::in_region;
 using test::OwnedProblem;
 using test::pair;
+using test::plan_of;
 
 // The offset of each block, after a look at everything else that a plan promises.
 std::vector<std::uint64_t> offsets_of(const OwnedProblem& owned,
@@ -35,12 +36,6 @@ std::vector<std::uint64_t> offsets_of(const OwnedProblem& owned,
   EXPECT_TRUE(status.ok()) << text_of(status.reason());
   for (const Placement& placement : plan->placements()) offsets.push_back(placement.offset_bytes);
   return offsets;
-}
-
-MemoryPlan plan_of(const OwnedProblem& owned, const PlannerOptions& options = {}) {
-  Result<MemoryPlan> plan = ArenaPlanner(options).plan(owned.view());
-  EXPECT_TRUE(plan.ok()) << text_of(plan.status().reason());
-  return plan.ok() ? static_cast<MemoryPlan&&>(plan.value()) : MemoryPlan();
 }
 
 using Offsets = std::vector<std::uint64_t>;

@@ -19,6 +19,7 @@ namespace tenure {
 namespace {
 
 using test::OwnedProblem;
+using test::plan_of;
 using test::ProblemShape;
 
 // What differs from one shape to the next is what the planner has to look at.
@@ -76,12 +77,6 @@ std::vector<NamedShape> all_shapes() {
           {"regions", 300, regions}, {"everything", 300, everything},
           {"large", 6, large},       {"large and plain", 6, large_plain},
           {"sparse", 12, sparse}};
-}
-
-MemoryPlan plan_of(const OwnedProblem& owned) {
-  Result<MemoryPlan> plan = ArenaPlanner().plan(owned.view());
-  EXPECT_TRUE(plan.ok()) << text_of(plan.status().reason());
-  return plan.ok() ? static_cast<MemoryPlan&&>(plan.value()) : MemoryPlan();
 }
 
 void expect_first_fit(const NamedShape& named) {

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "support/optimum.h"
+#include "support/plans.h"
 #include "support/problems.h"
 #include "support/random.h"
 #include "support/upstreams.h"
@@ -23,16 +24,8 @@ namespace tenure {
 namespace {
 
 using test::OwnedProblem;
+using test::plan_of;
 using test::ProblemShape;
-
-MemoryPlan plan_of(const OwnedProblem& owned, const PlannerOptions& options) {
-  Result<MemoryPlan> plan = ArenaPlanner(options).plan(owned.view());
-  EXPECT_TRUE(plan.ok()) << text_of(plan.status().reason());
-  if (!plan.ok()) return MemoryPlan();
-  const Status status = verify(owned.view(), *plan);
-  EXPECT_TRUE(status.ok()) << text_of(status.reason());
-  return std::move(plan.value());
-}
 
 PlannerOptions with(Effort effort) { return PlannerOptions().set_effort(effort); }
 

@@ -14,7 +14,7 @@
 namespace tenure {
 namespace {
 
-struct Taken {
+struct Granted {
   void* memory;
   std::size_t size_bytes;
   std::size_t alignment_bytes;
@@ -31,7 +31,7 @@ class EveryUpstream : public testing::TestWithParam<NamedUpstream> {
     const Upstream upstream = GetParam().upstream;
     return upstream.allocate(upstream.user, size_bytes, alignment_bytes);
   }
-  static void give_back(const Taken& taken) {
+  static void give_back(const Granted& taken) {
     const Upstream upstream = GetParam().upstream;
     upstream.deallocate(upstream.user, taken.memory, taken.size_bytes, taken.alignment_bytes);
   }
@@ -48,7 +48,7 @@ INSTANTIATE_TEST_SUITE_P(
 TEST_P(EveryUpstream, AlignsEverySizeToEveryPowerOfTwo) {
   for (std::size_t alignment = 1; alignment <= 65536; alignment *= 2) {
     for (const std::size_t size : {1U, 2U, 7U, 8U, 63U, 64U, 65U, 4095U, 4096U, 4097U}) {
-      const Taken taken{take(size, alignment), size, alignment};
+      const Granted taken{take(size, alignment), size, alignment};
       ASSERT_NE(taken.memory, nullptr);
       EXPECT_EQ(reinterpret_cast<std::uintptr_t>(taken.memory) % alignment, 0U)
           << size << " bytes, alignment " << alignment;
@@ -60,19 +60,19 @@ TEST_P(EveryUpstream, AlignsEverySizeToEveryPowerOfTwo) {
 // The distance back to what malloc returned is kept beside the memory: neither the blocks'
 // contents nor the notes of other blocks may be touched by writing a block full.
 TEST_P(EveryUpstream, BlocksThatAreFullyWrittenKeepTheirBytes) {
-  std::vector<Taken> all;
+  std::vector<Granted> all;
   std::uint8_t pattern = 0;
   for (std::size_t round = 0; round < 4; ++round) {
     for (std::size_t alignment = 1; alignment <= 4096; alignment *= 2) {
       const std::size_t size = 1 + round * 37 + alignment / 3;
-      const Taken taken{take(size, alignment), size, alignment};
+      const Granted taken{take(size, alignment), size, alignment};
       ASSERT_NE(taken.memory, nullptr);
       std::memset(taken.memory, ++pattern, size);
       all.push_back(taken);
     }
   }
   pattern = 0;
-  for (const Taken& taken : all) {
+  for (const Granted& taken : all) {
     ++pattern;
     const auto* bytes = static_cast<const std::uint8_t*>(taken.memory);
     for (std::size_t i = 0; i < taken.size_bytes; ++i) ASSERT_EQ(bytes[i], pattern);
@@ -98,7 +98,7 @@ TEST_P(EveryUpstream, RefusesSizesThatNoMachineHas) {
 TEST_P(EveryUpstream, WorksAfterARefusal) {
   volatile std::size_t largest = SIZE_MAX;
   ASSERT_EQ(take(largest, 64), nullptr);
-  const Taken taken{take(16, 64), 16, 64};
+  const Granted taken{take(16, 64), 16, 64};
   ASSERT_NE(taken.memory, nullptr);
   give_back(taken);
 }

@@ -20,8 +20,7 @@ namespace {
 
 using test::expect_found;
 using test::HandPlan;
-
-constexpr OperatorIndex kAtTheEnd = OperatorIndex::none();
+using test::kAtTheEnd;
 
 // x -> a -> b -> y, where the last operator reads a too; scratch at the second.
 //

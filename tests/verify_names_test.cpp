@@ -14,8 +14,7 @@ namespace {
 
 using test::expect_found;
 using test::HandPlan;
-
-constexpr OperatorIndex kAtTheEnd = OperatorIndex::none();
+using test::kAtTheEnd;
 
 // L1 (LiteRT 8889, 8928): n0 in->X; n1 reshape X->R1; n2 reshape R1->R2; n3 multiply in place
 // R2->M; n4 add(R1, M)->Y.

@@ -21,10 +21,8 @@ using test::OwnedProblem;
 using test::pair;
 using test::PlanCopy;
 
-PlanCopy plan_of(const OwnedProblem& owned, const PlannerOptions& options = {}) {
-  const Result<MemoryPlan> plan = ArenaPlanner(options).plan(owned.view());
-  EXPECT_TRUE(plan.ok()) << text_of(plan.status().reason());
-  return plan.ok() ? PlanCopy(*plan) : PlanCopy(MemoryPlan());
+PlanCopy copy_of_plan(const OwnedProblem& owned, const PlannerOptions& options = {}) {
+  return PlanCopy(test::plan_of(owned, options));
 }
 
 Status check(const OwnedProblem& owned, const PlanCopy& plan) {
@@ -43,14 +41,14 @@ OwnedProblem three_blocks() {
 
 TEST(VerifyProblem, AcceptsAPlanOfNothing) {
   OwnedProblem owned;
-  EXPECT_TRUE(check(owned, plan_of(owned)).ok());
+  EXPECT_TRUE(check(owned, copy_of_plan(owned)).ok());
   owned.regions.clear();
   EXPECT_TRUE(verify(owned.view(), MemoryPlan()).ok());
 }
 
 TEST(VerifyProblem, RefusesAProblemThatCannotBePlanned) {
   OwnedProblem owned = three_blocks();
-  const PlanCopy plan = plan_of(owned);
+  const PlanCopy plan = copy_of_plan(owned);
   owned.blocks[1].alignment_bytes = 3;
   EXPECT_EQ(check(owned, plan).reason(), Reason::kNotPowerOfTwo);
   EXPECT_EQ(check(owned, plan).block, BlockIndex(1));
@@ -58,7 +56,7 @@ TEST(VerifyProblem, RefusesAProblemThatCannotBePlanned) {
 
 TEST(VerifyProblem, NamesThePairThatOverlapsAndTheStepWhereItBegins) {
   const OwnedProblem owned = three_blocks();
-  PlanCopy plan = plan_of(owned);
+  PlanCopy plan = copy_of_plan(owned);
   plan.placements[1].offset_bytes = 96;  // B down into A's last 4 bytes
   Status status = check(owned, plan);
   EXPECT_EQ(status.reason(), Reason::kBlocksOverlap);
@@ -67,7 +65,7 @@ TEST(VerifyProblem, NamesThePairThatOverlapsAndTheStepWhereItBegins) {
   EXPECT_TRUE(status.block == BlockIndex(1) || status.other_block == BlockIndex(1));
   EXPECT_EQ(status.step, Step(1));
 
-  plan = plan_of(owned);
+  plan = copy_of_plan(owned);
   plan.placements[2].offset_bytes = 44;  // C up into B's first 4 bytes; 44 + 60 = 104
   status = check(owned, plan);
   EXPECT_EQ(status.reason(), Reason::kBlocksOverlap);
@@ -82,7 +80,7 @@ TEST(VerifyProblem, NamesThePairThatOverlapsAndTheStepWhereItBegins) {
 TEST(VerifyProblem, TheNamedStepIsOneAtWhichBothAreLive) {
   OwnedProblem owned;
   owned.blocks = {block(10, 3, 9), block(10, 0, 5)};
-  PlanCopy plan = plan_of(owned);
+  PlanCopy plan = copy_of_plan(owned);
   for (const bool swapped : {false, true}) {
     plan.placements[swapped ? 1 : 0].offset_bytes = 4;
     plan.placements[swapped ? 0 : 1].offset_bytes = 0;
@@ -95,7 +93,7 @@ TEST(VerifyProblem, TheNamedStepIsOneAtWhichBothAreLive) {
 TEST(VerifyProblem, NamesTheMisalignedBlock) {
   const OwnedProblem owned = three_blocks();
   for (const std::uint64_t offset : {101U, 102U, 98U}) {
-    PlanCopy plan = plan_of(owned);
+    PlanCopy plan = copy_of_plan(owned);
     plan.placements[1].offset_bytes = offset;
     const Status status = check(owned, plan);
     EXPECT_EQ(status.reason(), Reason::kMisplacedAlignment);
@@ -108,7 +106,7 @@ TEST(VerifyProblem, AnArenaHasToBeAlignedForItsBlocks) {
   OwnedProblem owned = three_blocks();
   owned.blocks[2].alignment_bytes = 16;
   owned.regions[0].alignment_bytes = 8;
-  PlanCopy plan = plan_of(owned);
+  PlanCopy plan = copy_of_plan(owned);
   ASSERT_EQ(plan.layouts[0].alignment_bytes, 16U);
   for (const std::uint64_t bad : {0U, 1U, 4U, 24U}) {
     plan.layouts[0].alignment_bytes = bad;
@@ -126,7 +124,7 @@ TEST(VerifyProblem, NamesTheBlockOutsideTheArena) {
   OwnedProblem owned = three_blocks();
   for (const std::uint64_t offset : {std::uint64_t{104}, std::uint64_t{180}, std::uint64_t{184},
                                      UINT64_MAX - 3, UINT64_MAX - 79}) {
-    PlanCopy plan = plan_of(owned);
+    PlanCopy plan = copy_of_plan(owned);
     plan.placements[1].offset_bytes = offset;  // UINT64_MAX - 79 + 80 wraps to 0
     const Status status = check(owned, plan);
     EXPECT_EQ(status.reason(), Reason::kOutsideRegion) << offset;
@@ -137,7 +135,7 @@ TEST(VerifyProblem, NamesTheBlockOutsideTheArena) {
 
 TEST(VerifyProblem, AnArenaBelowItsBlocksIsFoundEvenWithALowStatedBound) {
   const OwnedProblem owned = three_blocks();
-  PlanCopy plan = plan_of(owned);
+  PlanCopy plan = copy_of_plan(owned);
   plan.regions[0].arena_bytes = 179;
   EXPECT_EQ(check(owned, plan).reason(), Reason::kBoundTooHigh);  // 180 are stated
   plan.regions[0].lower_bound_bytes = 0;
@@ -147,7 +145,7 @@ TEST(VerifyProblem, AnArenaBelowItsBlocksIsFoundEvenWithALowStatedBound) {
 
 TEST(VerifyProblem, NamesTheRegionWhoseBoundIsTooHigh) {
   const OwnedProblem owned = three_blocks();
-  PlanCopy plan = plan_of(owned);
+  PlanCopy plan = copy_of_plan(owned);
   plan.regions[0].lower_bound_bytes = 181;
   EXPECT_EQ(check(owned, plan).reason(), Reason::kBoundTooHigh);
   EXPECT_EQ(check(owned, plan).region, RegionIndex(0));
@@ -164,7 +162,7 @@ TEST(VerifyProblem, NamesTheRegionWhoseBoundIsTooHigh) {
 
 TEST(VerifyProblem, ALayoutHoldsItsArenaAndStaysBelowTheCapacity) {
   OwnedProblem owned = three_blocks();
-  PlanCopy plan = plan_of(owned, PlannerOptions().set_tail_padding_bytes(20));
+  PlanCopy plan = copy_of_plan(owned, PlannerOptions().set_tail_padding_bytes(20));
   owned.regions[0].capacity_bytes = 200;
   EXPECT_TRUE(check(owned, plan).ok());
   owned.regions[0].capacity_bytes = 199;
@@ -182,7 +180,7 @@ TEST(VerifyProblem, ALayoutHoldsItsArenaAndStaysBelowTheCapacity) {
 
 TEST(VerifyProblem, NamesTheBlockThatIsNotPlacedOrInAnotherRegion) {
   const OwnedProblem owned = three_blocks();
-  PlanCopy plan = plan_of(owned);
+  PlanCopy plan = copy_of_plan(owned);
   plan.placements[2] = Placement::none();
   EXPECT_EQ(check(owned, plan).reason(), Reason::kNotPlaced);
   EXPECT_EQ(check(owned, plan).block, BlockIndex(2));
@@ -196,17 +194,17 @@ TEST(VerifyProblem, NamesTheBlockThatIsNotPlacedOrInAnotherRegion) {
 
 TEST(VerifyProblem, RefusesAPlanWithMoreOrFewerBlocksOrRegions) {
   const OwnedProblem owned = three_blocks();
-  PlanCopy plan = plan_of(owned);
+  PlanCopy plan = copy_of_plan(owned);
   plan.placements.pop_back();
   EXPECT_EQ(check(owned, plan).reason(), Reason::kPlanMismatch);
-  plan = plan_of(owned);
+  plan = copy_of_plan(owned);
   plan.placements.push_back({RegionIndex(0), 0});
   EXPECT_EQ(check(owned, plan).reason(), Reason::kPlanMismatch);
-  plan = plan_of(owned);
+  plan = copy_of_plan(owned);
   plan.regions.pop_back();
   plan.layouts.pop_back();
   EXPECT_EQ(check(owned, plan).reason(), Reason::kPlanMismatch);
-  plan = plan_of(owned);
+  plan = copy_of_plan(owned);
   plan.regions.emplace_back();
   plan.layouts.emplace_back();
   EXPECT_EQ(check(owned, plan).reason(), Reason::kPlanMismatch);
@@ -216,7 +214,7 @@ TEST(VerifyProblem, RefusesAPlanWithMoreOrFewerBlocksOrRegions) {
 TEST(VerifyProblem, NamesTheFixedBlockThatMoved) {
   OwnedProblem owned;
   owned.blocks = {block(8, 0, 0), fixed_block(8, 3, 3, 64)};
-  PlanCopy plan = plan_of(owned);
+  PlanCopy plan = copy_of_plan(owned);
   for (const std::uint64_t offset : {0U, 63U, 56U}) {
     plan.placements[1].offset_bytes = offset;
     EXPECT_EQ(check(owned, plan).reason(), Reason::kFixedOffsetMoved);
@@ -232,9 +230,9 @@ TEST(VerifyProblem, FindsOverlapsInEveryRegion) {
     owned.blocks.push_back(in_region(region, block(10, 0, 5)));
     owned.blocks.push_back(in_region(region, block(8, 2, 9)));
   }
-  EXPECT_TRUE(check(owned, plan_of(owned)).ok());  // 0 and 10 in each: not across regions
+  EXPECT_TRUE(check(owned, copy_of_plan(owned)).ok());  // 0 and 10 in each: not across regions
   for (std::uint32_t region = 0; region < 3; ++region) {
-    PlanCopy plan = plan_of(owned);
+    PlanCopy plan = copy_of_plan(owned);
     plan.placements[region * 2 + 1].offset_bytes = 9;
     EXPECT_EQ(check(owned, plan).reason(), Reason::kBlocksOverlap);
     EXPECT_EQ(check(owned, plan).block.value / 2, region);
@@ -245,7 +243,7 @@ TEST(VerifyProblem, FindsOverlapsInEveryRegion) {
 TEST(VerifyProblem, HoldsConflictsAndAllowsDeclaredOverlaps) {
   OwnedProblem owned;
   owned.blocks = {block(10, 0, 0), block(10, 5, 5), block(10, 5, 5)};
-  PlanCopy plan = plan_of(owned);
+  PlanCopy plan = copy_of_plan(owned);
   ASSERT_EQ(plan.placements[0], plan.placements[1]);
   EXPECT_TRUE(check(owned, plan).ok());
   owned.conflicts = {pair(1, 0)};
@@ -264,7 +262,7 @@ TEST(VerifyProblem, HoldsConflictsAndAllowsDeclaredOverlaps) {
 TEST(VerifyProblem, WithoutReuseNoTwoBlocksShareBytesWhateverTheirLiveRanges) {
   OwnedProblem owned;
   owned.blocks = {block(10, 0, 0), block(10, 5, 5)};
-  const PlanCopy plan = plan_of(owned);
+  const PlanCopy plan = copy_of_plan(owned);
   EXPECT_TRUE(check(owned, plan).ok());
   owned.regions[0].reuse = false;
   EXPECT_EQ(check(owned, plan).reason(), Reason::kBlocksOverlap);
@@ -274,7 +272,7 @@ TEST(VerifyProblem, FindsOverlapsAtTheLargestSteps) {
   constexpr std::uint32_t kLast = Step::kNoneValue - 1;
   OwnedProblem owned;
   owned.blocks = {block(10, kLast, kLast), block(10, 0, kLast)};
-  PlanCopy plan = plan_of(owned);
+  PlanCopy plan = copy_of_plan(owned);
   EXPECT_TRUE(check(owned, plan).ok());
   plan.placements[0] = plan.placements[1];
   EXPECT_EQ(check(owned, plan).reason(), Reason::kBlocksOverlap);
@@ -286,7 +284,7 @@ TEST(VerifyProblem, FindsOverlapsAtTheLargestSteps) {
 TEST(VerifyProblem, EmptyBlocksMayLieAnywhereAligned) {
   OwnedProblem owned;
   owned.blocks = {block(10, 0, 5), block(0, 0, 5, 4)};
-  PlanCopy plan = plan_of(owned);
+  PlanCopy plan = copy_of_plan(owned);
   plan.placements[1].offset_bytes = 4;
   EXPECT_TRUE(check(owned, plan).ok());
   plan.placements[1].offset_bytes = 5;

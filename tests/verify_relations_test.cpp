@@ -14,8 +14,7 @@ namespace {
 
 using test::expect_found;
 using test::HandPlan;
-
-constexpr OperatorIndex kAtTheEnd = OperatorIndex::none();
+using test::kAtTheEnd;
 
 // x -> a -> b in place -> c
 struct InPlace : HandPlan {

@@ -21,6 +21,12 @@
 
 namespace tenure::test {
 
+inline constexpr OperatorIndex kAtTheEnd = OperatorIndex::none();
+
+[[nodiscard]] constexpr Placement at(std::uint32_t region, std::uint64_t offset_bytes) {
+  return {RegionIndex(region), offset_bytes};
+}
+
 class HandPlan {
  public:
   static constexpr std::uint64_t kArenaBytes = 4096;

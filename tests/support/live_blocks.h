@@ -18,6 +18,8 @@
 
 namespace tenure::test {
 
+inline constexpr std::size_t kMegabyte = std::size_t{1} << 20;
+
 class LiveBlocks {
  public:
   struct Block {

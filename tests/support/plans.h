@@ -15,12 +15,25 @@
 
 #include "support/problems.h"
 #include "tenure/plan.h"
+#include "tenure/planner.h"
+#include "tenure/verify.h"
 
 namespace tenure::test {
 
 template <class T>
 [[nodiscard]] std::vector<T> copy_of(Span<const T> list) {
   return std::vector<T>(list.begin(), list.end());
+}
+
+// Fails the test where there is none, or an unsafe one.
+[[nodiscard]] inline MemoryPlan plan_of(const OwnedProblem& owned,
+                                        const PlannerOptions& options = {}) {
+  Result<MemoryPlan> plan = ArenaPlanner(options).plan(owned.view());
+  EXPECT_TRUE(plan.ok()) << text_of(plan.status().reason());
+  if (!plan.ok()) return MemoryPlan();
+  const Status status = verify(owned.view(), *plan);
+  EXPECT_TRUE(status.ok()) << text_of(status.reason());
+  return static_cast<MemoryPlan&&>(plan.value());
 }
 
 struct PlanCopy {

@@ -18,6 +18,8 @@
 
 namespace tenure::test {
 
+inline constexpr std::uint64_t kQuarter = std::uint64_t{1} << 62;  // twice this is just too much
+
 [[nodiscard]] inline Block block(std::uint64_t size_bytes, std::uint32_t first_use,
                                  std::uint32_t last_use, std::uint64_t alignment_bytes = 1) {
   Block made;

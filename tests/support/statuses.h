@@ -16,6 +16,8 @@
 
 namespace tenure::test {
 
+inline constexpr TensorIndex kNoTensor = TensorIndex::none();
+
 [[nodiscard]] inline std::string text_of(const Status& status, NameSource names = {}) {
   std::string text;
   const auto write = [](void* user, const char* piece, std::size_t length) {
