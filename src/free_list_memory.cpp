@@ -121,16 +121,7 @@ void* FreeListMemory::allocate(std::size_t size_bytes, std::size_t alignment_byt
 }
 
 void FreeListMemory::free(void* memory) noexcept {
-  for (std::uint32_t i = 0; i < piece_end_; ++i) {
-    const std::size_t distance =
-        static_cast<std::size_t>(reinterpret_cast<std::uintptr_t>(memory) -
-                                 reinterpret_cast<std::uintptr_t>(pieces_[i].base));
-    if (distance < pieces_[i].size_bytes) {
-      offsets_.free({i, distance});
-      return;
-    }
-  }
-  offsets_.count_stray();
+  offsets_.free_address(reinterpret_cast<std::uintptr_t>(memory));
 }
 
 std::size_t FreeListMemory::trim() noexcept {

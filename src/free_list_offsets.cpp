@@ -2,6 +2,7 @@
 
 #include "tenure/free_list_offsets.h"
 
+#include "internal/mix.h"
 #include "tenure/align.h"
 
 namespace tenure {
@@ -10,6 +11,8 @@ namespace {
 // So that a size, what aligning may skip and a part of a power of two add up in 32 bits.
 constexpr std::uint32_t kMaxGranules = 0x40000000U;
 constexpr std::size_t kFewNodes = 4;
+constexpr std::size_t kMaxNodes = std::size_t{1} << 30;
+constexpr std::uint32_t kLeastSlotBits = 5;
 
 std::uint32_t log2_floor(std::uint32_t value) noexcept {
   return 31U - static_cast<std::uint32_t>(__builtin_clz(value));
@@ -22,7 +25,7 @@ std::uint32_t lowest_bit(std::uint32_t bits) noexcept {
 }  // namespace
 
 FreeListOffsets::FreeListOffsets(std::size_t granule_bytes, Upstream bookkeeping) noexcept
-    : shift_(0), bookkeeping_(bookkeeping), nodes_(bookkeeping) {
+    : shift_(0), bookkeeping_(bookkeeping), nodes_(bookkeeping), slots_(bookkeeping) {
   TENURE_ASSERT(is_power_of_two(granule_bytes));
   while (std::size_t{1} << shift_ < granule_bytes) ++shift_;
   for (std::uint32_t& list : lists_) list = kNone;
@@ -146,14 +149,16 @@ inline std::uint32_t FreeListOffsets::find(const Request& request) const noexcep
 // ---- the books
 
 Status FreeListOffsets::reserve_blocks(std::size_t count) noexcept {
-  if (count >= kNone) return Status(Reason::kTooMany);
-  if (!nodes_.reserve(count)) return Status(Reason::kUpstreamRefused).needed(count * sizeof(Node));
+  if (count > kMaxNodes) return Status(Reason::kTooMany);
+  if (!nodes_.reserve(count) || !provide_slots(count)) {
+    return Status(Reason::kUpstreamRefused).needed(count * sizeof(Node));
+  }
   return Status();
 }
 
 bool FreeListOffsets::provide_spares(std::size_t count) noexcept {
   while (spare_count_ < count) {
-    if (nodes_.size() >= kNone - 1) return false;
+    if (nodes_.size() >= kMaxNodes || !provide_slots(nodes_.size() + 1)) return false;
     Node* node = nodes_.push_uninitialized();
     if (node == nullptr) return false;
     node->next_free = spare_;
@@ -177,18 +182,59 @@ inline void FreeListOffsets::give_spare(std::uint32_t index) noexcept {
   ++spare_count_;
 }
 
-inline std::uint32_t& FreeListOffsets::first_near(const Node& node) noexcept {
-  return ranges_[node.range].first_in_bucket[node.begin >> kBucketShift];
+// A table for so many live blocks; those that are live move over.
+bool FreeListOffsets::provide_slots(std::size_t blocks) noexcept {
+  if (blocks * 2 <= slots_.size()) return true;
+  std::uint32_t bits = kLeastSlotBits;
+  while (std::size_t{1} << bits < blocks * 2) ++bits;
+  Array<Slot> table(bookkeeping_);
+  if (!table.resize(std::size_t{1} << bits, Slot{0, kNone})) return false;
+  const Array<Slot> old = static_cast<Array<Slot>&&>(slots_);
+  slots_ = static_cast<Array<Slot>&&>(table);
+  slot_shift_ = 32 - bits;
+  for (const Slot& slot : old) {
+    if (slot.index != kNone) enter(slot);
+  }
+  return true;
 }
 
-// The block does not begin there any more; what lies above it is next.
-inline void FreeListOffsets::forget_begin(std::uint32_t index) noexcept {
-  const Node& node = nodes_[index];
-  std::uint32_t& first = first_near(node);
-  if (first != index) return;
-  const bool next_is_near =
-      node.above != kNone && nodes_[node.above].begin >> kBucketShift == node.begin >> kBucketShift;
-  first = next_is_near ? node.above : kNone;
+// Where to begin to look.
+inline std::size_t FreeListOffsets::home_of(std::uint32_t key) const noexcept {
+  return internal::spread(key) >> slot_shift_;
+}
+
+// Beyond all slots when there is none.
+template <class Matches>
+inline std::size_t FreeListOffsets::find_slot(std::uint32_t key,
+                                              const Matches& matches) const noexcept {
+  if (slots_.empty()) return SIZE_MAX;
+  const Slot* const slots = slots_.data();
+  const std::size_t mask = slots_.size() - 1;
+  for (std::size_t slot = home_of(key); slots[slot].index != kNone; slot = (slot + 1) & mask) {
+    if (slots[slot].key == key && matches(nodes_[slots[slot].index])) return slot;
+  }
+  return SIZE_MAX;
+}
+
+inline void FreeListOffsets::enter(Slot entered) noexcept {
+  Slot* const slots = slots_.data();
+  const std::size_t mask = slots_.size() - 1;
+  std::size_t slot = home_of(entered.key);
+  while (slots[slot].index != kNone) slot = (slot + 1) & mask;
+  slots[slot] = entered;
+}
+
+// Those behind it that had to give way to it move up.
+inline void FreeListOffsets::strike_out(std::size_t slot) noexcept {
+  Slot* const slots = slots_.data();
+  const std::size_t mask = slots_.size() - 1;
+  for (std::size_t next = (slot + 1) & mask; slots[next].index != kNone; next = (next + 1) & mask) {
+    const std::size_t home = home_of(slots[next].key);
+    if (((next - home) & mask) < ((next - slot) & mask)) continue;
+    slots[slot] = slots[next];
+    slot = next;
+  }
+  slots[slot].index = kNone;
 }
 
 // A new block of the first granules of another, which keeps the rest and its place in its list.
@@ -203,13 +249,10 @@ inline std::uint32_t FreeListOffsets::split_front(std::uint32_t index,
   node.above = index;
   node.range = rest.range;
   node.is_free = false;
-  if (rest.below != kNone) nodes_[rest.below].above = front;
-  if (std::uint32_t& first = first_near(rest); first == index) first = front;
+  (rest.below != kNone ? nodes_[rest.below].above : ranges_[rest.range].first) = front;
   rest.begin += granules;
   rest.size -= granules;
   rest.below = front;
-  // Where no block began before, nothing that begins lies below the rest.
-  if (rest.begin >> kBucketShift != node.begin >> kBucketShift) first_near(rest) = index;
   return front;
 }
 
@@ -219,18 +262,15 @@ inline void FreeListOffsets::merge_into_above(std::uint32_t index) noexcept {
   const Node& node = nodes_[index];
   const std::uint32_t above = node.above;
   Node& merged = nodes_[above];
-  forget_begin(above);
   merged.begin = node.begin;
   merged.size += node.size;
   merged.below = node.below;
-  if (node.below != kNone) nodes_[node.below].above = above;
-  if (std::uint32_t& first = first_near(node); first == index) first = above;
+  (node.below != kNone ? nodes_[node.below].above : ranges_[node.range].first) = above;
   give_spare(index);
 }
 
 inline void FreeListOffsets::merge_into_below(std::uint32_t index) noexcept {
   const Node& node = nodes_[index];
-  forget_begin(index);
   Node& merged = nodes_[node.below];
   merged.size += node.size;
   merged.above = node.above;
@@ -248,36 +288,31 @@ Result<std::uint32_t> FreeListOffsets::add_range(std::size_t size_bytes,
   if (range == kMaxRanges || granules == 0 || granules > kMaxGranules) {
     return Status(Reason::kTooMany);
   }
-  Range added;
-  added.first_in_bucket = Array<std::uint32_t>(bookkeeping_);
-  added.origin = origin;
-  added.granules = static_cast<std::uint32_t>(granules);
-  const std::size_t buckets = ((granules - 1) >> kBucketShift) + 1;
-  if (!added.first_in_bucket.resize(buckets, kNone) || !provide_spares(1)) {
-    return Status(Reason::kUpstreamRefused).needed(buckets * sizeof(std::uint32_t));
-  }
-  ranges_[range] = static_cast<Range&&>(added);
+  if (!provide_spares(1)) return Status(Reason::kUpstreamRefused).needed(sizeof(Node));
   const std::uint32_t index = take_spare();
+  // Without an origin, as far from the others as may be.
+  const std::uint32_t key =
+      origin == 0 ? range << 27 : static_cast<std::uint32_t>(origin >> shift_);
+  ranges_[range] = {origin, static_cast<std::uint32_t>(granules), index, key};
   Node& node = nodes_[index];
   node.begin = 0;
   node.size = ranges_[range].granules;
   node.below = kNone;
   node.above = kNone;
   node.range = static_cast<std::uint16_t>(range);
-  first_near(node) = index;
   list(index);
   return range;
 }
 
 bool FreeListOffsets::is_unused(std::uint32_t range) const noexcept {
   if (range >= kMaxRanges || ranges_[range].granules == 0) return false;
-  const Node& first = nodes_[ranges_[range].first_in_bucket[0]];
+  const Node& first = nodes_[ranges_[range].first];
   return first.is_free && first.size == ranges_[range].granules;
 }
 
 void FreeListOffsets::remove_range(std::uint32_t range) noexcept {
   TENURE_ASSERT(is_unused(range));
-  const std::uint32_t index = ranges_[range].first_in_bucket[0];
+  const std::uint32_t index = ranges_[range].first;
   unlist(index);
   give_spare(index);
   ranges_[range] = Range();
@@ -312,6 +347,7 @@ RangeOffset FreeListOffsets::allocate(std::size_t size_bytes,
   } else {
     unlist(index);
   }
+  enter({ranges_[nodes_[index].range].key + nodes_[index].begin, index});
   in_use_bytes_ += std::size_t{request.granules} << shift_;
   if (in_use_bytes_ > peak_bytes_) peak_bytes_ = in_use_bytes_;
   ++live_blocks_;
@@ -319,21 +355,26 @@ RangeOffset FreeListOffsets::allocate(std::size_t size_bytes,
   return {node.range, std::size_t{node.begin} << shift_};
 }
 
-inline std::uint32_t FreeListOffsets::live_block_at(RangeOffset offset) const noexcept {
-  if (offset.range >= kMaxRanges) return kNone;
-  const Range& range = ranges_[offset.range];
+bool FreeListOffsets::free(RangeOffset offset) noexcept {
   const std::size_t granule = offset.bytes >> shift_;
-  if (granule >= range.granules || granule << shift_ != offset.bytes) return kNone;
-  const Node* const nodes = nodes_.data();
-  std::uint32_t index = range.first_in_bucket[granule >> kBucketShift];
-  while (index != kNone && nodes[index].begin < granule) index = nodes[index].above;
-  if (index == kNone || nodes[index].begin != granule || nodes[index].is_free) return kNone;
-  return index;
+  if (offset.range >= kMaxRanges || granule >= kMaxGranules) return free_slot(SIZE_MAX);
+  const std::uint32_t key = ranges_[offset.range].key + static_cast<std::uint32_t>(granule);
+  return free_slot(find_slot(key, [&](const Node& node) {
+    return node.range == offset.range && std::size_t{node.begin} << shift_ == offset.bytes;
+  }));
 }
 
-bool FreeListOffsets::free(RangeOffset offset) noexcept {
-  std::uint32_t index = live_block_at(offset);
-  if (index == kNone) return ++stray_frees_, false;
+bool FreeListOffsets::free_address(std::uintptr_t address) noexcept {
+  const auto key = static_cast<std::uint32_t>(address >> shift_);
+  return free_slot(find_slot(key, [&](const Node& node) {
+    return ranges_[node.range].origin + (std::uintptr_t{node.begin} << shift_) == address;
+  }));
+}
+
+inline bool FreeListOffsets::free_slot(std::size_t slot) noexcept {
+  if (slot == SIZE_MAX) return ++stray_frees_, false;
+  const std::uint32_t index = slots_[slot].index;
+  strike_out(slot);
   in_use_bytes_ -= std::size_t{nodes_[index].size} << shift_;
   --live_blocks_;
   const std::uint32_t above = nodes_[index].above;

@@ -36,9 +36,9 @@ struct RangeOffset {
 
 inline constexpr std::uint32_t kMaxRanges = 32;
 
-// Blocks take whole granules. The books take 32 bytes a block, live or free, and 4 bytes for each
-// 16 granules; they grow with the blocks, unless room was reserved for them. Neither copied nor
-// moved. Not thread-safe. The upstream must outlive it.
+// Blocks take whole granules. The books take 40 to 48 bytes a block, live or free; they grow with
+// the blocks, unless room was reserved for them. Neither copied nor moved. Not thread-safe. The
+// upstream must outlive it.
 class FreeListOffsets {
  public:
   // Precondition: granule_bytes is a power of two.
@@ -66,8 +66,8 @@ class FreeListOffsets {
 
   // False, and counted as stray, when no live block begins there. O(1).
   bool free(RangeOffset offset) noexcept;
-  // A free of what lies in no range.
-  void count_stray() noexcept { ++stray_frees_; }
+  // The same by address, for ranges that have an origin.
+  bool free_address(std::uintptr_t address) noexcept;
 
   [[nodiscard]] std::size_t granule_bytes() const noexcept { return std::size_t{1} << shift_; }
   [[nodiscard]] std::size_t in_use_bytes() const noexcept { return in_use_bytes_; }
@@ -82,7 +82,6 @@ class FreeListOffsets {
   static constexpr std::uint32_t kNone = 0xFFFFFFFFU;
   static constexpr std::uint32_t kBinsPerPower = 16;
   static constexpr std::uint32_t kPowers = 29;
-  static constexpr std::uint32_t kBucketShift = 4;
 
   // A block, in granules. The neighbours in memory are listed, too, and for a free one those in
   // its list.
@@ -97,11 +96,16 @@ class FreeListOffsets {
     std::uint16_t range;
     bool is_free;
   };
-  // Which block begins first in each 16 granules: from an offset to its block in 16 steps at most.
   struct Range {
-    Array<std::uint32_t> first_in_bucket;
     std::uintptr_t origin = 0;
-    std::uint32_t granules = 0;  // 0: there is no such range
+    std::uint32_t granules = 0;   // 0: there is no such range
+    std::uint32_t first = kNone;  // its lowest block
+    std::uint32_t key = 0;        // of its first granule
+  };
+  // A live block, and its number among all granules of all ranges, which may repeat.
+  struct Slot {
+    std::uint32_t key;
+    std::uint32_t index;
   };
   struct Request {
     std::uint32_t granules;
@@ -118,24 +122,31 @@ class FreeListOffsets {
                                            std::size_t most) const noexcept;
   [[nodiscard]] std::uint32_t find(const Request& request) const noexcept;
   [[nodiscard]] bool provide_spares(std::size_t count) noexcept;
+  [[nodiscard]] bool provide_slots(std::size_t blocks) noexcept;
+  [[nodiscard]] std::size_t home_of(std::uint32_t key) const noexcept;
+  template <class Matches>
+  [[nodiscard]] std::size_t find_slot(std::uint32_t key, const Matches& matches) const noexcept;
+  void enter(Slot entered) noexcept;
+  void strike_out(std::size_t slot) noexcept;
   std::uint32_t take_spare() noexcept;
   void give_spare(std::uint32_t index) noexcept;
   void list(std::uint32_t index) noexcept;
   void list(std::uint32_t index, std::uint32_t bin) noexcept;
   void unlist(std::uint32_t index) noexcept;
   void list_again(std::uint32_t index) noexcept;
-  std::uint32_t& first_near(const Node& node) noexcept;
-  void forget_begin(std::uint32_t index) noexcept;
   std::uint32_t split_front(std::uint32_t index, std::uint32_t granules) noexcept;
   void merge_into_above(std::uint32_t index) noexcept;
   void merge_into_below(std::uint32_t index) noexcept;
-  [[nodiscard]] std::uint32_t live_block_at(RangeOffset offset) const noexcept;
+  bool free_slot(std::size_t slot) noexcept;
 
   std::uint32_t shift_;
   std::uint32_t spare_ = kNone;
   std::size_t spare_count_ = 0;
   Upstream bookkeeping_;
   Array<Node> nodes_;
+  // Live blocks by where they begin: a hash table with linear probing, no more than half full.
+  Array<Slot> slots_;
+  std::uint32_t slot_shift_ = 32;
   std::uint32_t powers_ = 0;  // bits: powers with a list that is not empty
   std::uint32_t bins_[kPowers] = {};
   std::uint32_t lists_[kPowers * kBinsPerPower];

@@ -14,4 +14,12 @@ namespace tenure::internal {
   return value ^ value >> 31;
 }
 
+// The same for 32 bits and a table of 2^bits slots, whose numbers are the uppermost bits. A single
+// product would put keys a Fibonacci number apart side by side.
+inline std::uint32_t spread(std::uint32_t value) noexcept {
+  value = (value ^ (value >> 16)) * 0x7FEB352DU;
+  value = (value ^ (value >> 15)) * 0x846CA68BU;
+  return value;
+}
+
 }  // namespace tenure::internal
