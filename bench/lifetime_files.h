@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// The live ranges of real networks, hard packings and large programs, from
-// TENURE_DATA_DIR/lifetimes.
+// The live ranges of real networks, hard packings and large programs, and recorded requests, from
+// folders of TENURE_DATA_DIR.
 
 #include <algorithm>
 #include <cstdlib>
@@ -22,12 +22,12 @@ struct LifetimeFile {
 
 // Sorted by name; empty when there is no such folder. Files that cannot be read are left out and
 // named on standard error by the caller, who compares the counts.
-inline std::vector<LifetimeFile> read_lifetimes(const std::string& set,
+inline std::vector<LifetimeFile> read_lifetimes(const std::string& folder_name,
                                                 std::uint64_t alignment_bytes) {
   std::vector<LifetimeFile> files;
   const char* data = std::getenv("TENURE_DATA_DIR");
   if (data == nullptr || *data == '\0') return files;
-  const std::filesystem::path folder = std::filesystem::path(data) / "lifetimes" / set;
+  const std::filesystem::path folder = std::filesystem::path(data) / folder_name;
   std::error_code error;
   std::vector<std::filesystem::path> paths;
   for (const auto& entry : std::filesystem::directory_iterator(folder, error)) {

@@ -5,8 +5,12 @@
 // at random, straight through or as a pinwheel (four pieces round a fifth, which no straight cut
 // makes), until it has so many pieces. `slack_percent` then takes that much off the pieces' sizes,
 // so that the optimum is between the lower bound and the height.
+//
+// fill_like_network() has what networks have instead: sizes over three orders of magnitude, most
+// ranges a few steps long and some of them many, and a few per cent that stay free.
 
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <vector>
 
@@ -96,5 +100,43 @@ class RectangleCutter {
   Random random_;
   std::vector<Piece> pieces_;
 };
+
+// Step after step the free room below 1 MiB is filled from the bottom, so that 1 MiB suffices.
+inline std::vector<Block> fill_like_network(std::uint64_t seed, std::uint32_t pieces) {
+  constexpr std::uint64_t kHeight = 1'048'576;
+  constexpr std::uint64_t kTooSmall = kHeight / 64;
+  struct Live {
+    std::uint64_t low;
+    std::uint64_t high;
+    std::uint32_t last_step;
+  };
+  Random random(seed);
+  std::vector<Block> blocks;
+  std::vector<Live> live;  // by offset
+  for (std::uint32_t step = 0; blocks.size() < pieces; ++step) {
+    live.erase(std::remove_if(live.begin(), live.end(),
+                              [&](const Live& piece) { return piece.last_step < step; }),
+               live.end());
+    std::uint64_t low = 0;
+    for (std::size_t i = 0; i <= live.size() && blocks.size() < pieces; low = live[i++].high) {
+      const std::uint64_t room = (i < live.size() ? live[i].low : kHeight) - low;
+      if (room >= kTooSmall) {
+        const double drawn = 65'536.0 * std::exp(1.5 * random.normal());
+        const auto wanted = static_cast<std::uint64_t>(std::min(drawn, 1e6)) / 64 * 64 + 64;
+        const std::uint64_t size = std::min(wanted, room);
+        const double mean_extra = random.below(8) == 0 ? 24.0 : 2.0;
+        const double extra = -mean_extra * std::log(random.uniform());
+        const std::uint32_t last_step = step + static_cast<std::uint32_t>(extra);
+        Block block;
+        block.size_bytes = size;
+        block.live_range = {Step(step), Step(last_step)};
+        blocks.push_back(block);
+        live.insert(live.begin() + static_cast<std::ptrdiff_t>(i), {low, low + size, last_step});
+      }
+      if (i == live.size()) break;
+    }
+  }
+  return blocks;
+}
 
 }  // namespace tenure::bench

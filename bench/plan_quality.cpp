@@ -79,7 +79,7 @@ std::vector<Problem> bundled_problems() {
 
 std::vector<Problem> file_problems(const std::string& set, std::uint64_t alignment_bytes) {
   std::vector<Problem> problems;
-  for (LifetimeFile& file : read_lifetimes(set, alignment_bytes)) {
+  for (LifetimeFile& file : read_lifetimes("lifetimes/" + set, alignment_bytes)) {
     problems.push_back({file.name, std::move(file.csv.blocks)});
   }
   return problems;
@@ -96,6 +96,14 @@ std::vector<Problem> cut_problems(std::uint32_t pieces, double slack_percent) {
   return problems;
 }
 
+std::vector<Problem> network_problems(std::uint32_t pieces) {
+  std::vector<Problem> problems;
+  for (std::uint64_t seed = 1; seed <= 16; ++seed) {
+    problems.push_back({"seed " + std::to_string(seed), fill_like_network(seed, pieces)});
+  }
+  return problems;
+}
+
 std::vector<ProblemSet> problem_sets(bool check) {
   std::vector<ProblemSet> sets;
   sets.push_back({"bundled", bundled_problems(), {{0, 1.06}, {0, 1.06}, {0, 1.06}}});
@@ -108,6 +116,8 @@ std::vector<ProblemSet> problem_sets(bool check) {
       const std::string name = (slack == 0.0 ? "cut " : "slack ") + std::to_string(pieces);
       sets.push_back({name, cut_problems(pieces, slack), {{0, 2.0}, {0, 2.0}, {0, 2.0}}});
     }
+    const std::string name = "network " + std::to_string(pieces);
+    sets.push_back({name, network_problems(pieces), {{0, 2.0}, {0, 2.0}, {0, 2.0}}});
   }
   return sets;
 }
@@ -186,17 +196,17 @@ bool run_all(bool check, std::FILE* csv) {
   bool ok = true;
   if (csv != nullptr)
     std::fprintf(csv, "set,problem,strategy,blocks,arena,lower_bound,ratio,seconds\n");
-  std::printf("%-9s %-16s %9s %9s %11s %10s %9s\n", "set", "strategy", "problems", "optimal",
+  std::printf("%-12s %-16s %9s %9s %11s %10s %9s\n", "set", "strategy", "problems", "optimal",
               "mean ratio", "max ratio", "seconds");
   for (const ProblemSet& set : problem_sets(check)) {
     if (set.problems.empty()) {
-      std::printf("%-8s skipped: TENURE_DATA_DIR does not have it\n", set.name.c_str());
+      std::printf("%-12s skipped: TENURE_DATA_DIR does not have it\n", set.name.c_str());
       continue;
     }
     for (const Strategy& strategy : kStrategies) {
       Summary summary;
       if (!run(set, strategy, csv, &summary)) return false;
-      std::printf("%-9s %-16s %9zu %9zu %11.4f %10.4f %9.3f\n", set.name.c_str(), strategy.name,
+      std::printf("%-12s %-16s %9zu %9zu %11.4f %10.4f %9.3f\n", set.name.c_str(), strategy.name,
                   set.problems.size(), summary.optimal,
                   summary.sum_of_ratios / static_cast<double>(set.problems.size()),
                   summary.max_ratio, summary.seconds);

@@ -131,7 +131,7 @@ void add_all() {
     benchmark::RegisterBenchmark(("online/" + std::to_string(count)).c_str(),
                                  [count](auto& state) { allocate_online(state, count); });
   }
-  for (const LifetimeFile& file : read_lifetimes("large", 1)) {
+  for (const LifetimeFile& file : read_lifetimes("lifetimes/large", 1)) {
     add_both("large/" + file.name, file.csv.blocks);
   }
   add_models();
