@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "internal/block_conflicts.h"
+#include "internal/peak_ranges.h"
 #include "internal/radix_sort.h"
 #include "tenure/array.h"
 #include "tenure/problem.h"
@@ -47,6 +48,30 @@ class BoundSweep {
     if (Status status = sweep(); !status.ok()) return status;
     if (Status status = raise_for_conflicts(); !status.ok()) return status;
     return bound_;
+  }
+
+  // Where live bytes equal the bound. Precondition: run() has succeeded.
+  Status list_peaks(Array<LiveRange>* peaks) const noexcept {
+    WideSum live;
+    bool was_peak = false;
+    for (std::size_t begun = 0, ended = 0; ended < less_.size();) {
+      // Every block ends, so `less_` is the last to be exhausted.
+      const bool begins = begun < more_.size() && more_[begun].step <= less_[ended].step;
+      const std::uint32_t step = begins ? more_[begun].step : less_[ended].step;
+      for (; begun < more_.size() && more_[begun].step == step; ++begun) {
+        live.add(more_[begun].bytes);
+      }
+      for (; ended < less_.size() && less_[ended].step == step; ++ended) {
+        live.subtract(less_[ended].bytes);
+      }
+      const bool is_peak = live.value() != 0 && live.value() == bound_.lower_bound_bytes;
+      if (is_peak && !was_peak && !peaks->push_back({Step(step), Step(step)})) {
+        return Status(Reason::kUpstreamRefused);
+      }
+      if (was_peak && !is_peak) peaks->back().last_use = Step(step - 1);
+      was_peak = is_peak;
+    }
+    return Status();
   }
 
  private:
@@ -214,6 +239,16 @@ class BoundSweep {
 Result<RegionBound> lower_bound(const PlanningProblem& problem, RegionIndex region,
                                 Upstream upstream) noexcept {
   return BoundSweep(problem, region, upstream).run();
+}
+
+Result<RegionBound> internal::lower_bound_with_peaks(const PlanningProblem& problem,
+                                                     RegionIndex region, Upstream upstream,
+                                                     Array<LiveRange>* peaks) noexcept {
+  BoundSweep sweep(problem, region, upstream);
+  Result<RegionBound> bound = sweep.run();
+  if (!bound.ok() || !problem.regions[region.value].reuse) return bound;
+  if (Status status = sweep.list_peaks(peaks); !status.ok()) return status;
+  return bound;
 }
 
 }  // namespace tenure

@@ -416,6 +416,19 @@ mutant("a search without a result is a proof" src/search.cpp
   [[if (outcome == PackingSearch::Outcome::kNone) bound_bytes_ = cap + unit_;]]
   [[if (outcome != PackingSearch::Outcome::kFound) bound_bytes_ = cap + unit_;]])
 
+mutant("what may overlap carries a block" src/explain_arena.cpp
+  [[return must_be_apart && !may_overlap_.has(a, b);]]
+  [[return must_be_apart;]])
+mutant("the smallest of equal supports carries" src/explain_arena.cpp
+  [[return size_a != size_b ? size_a > size_b : a < b;]]
+  [[return size_a != size_b ? size_a < size_b : a < b;]])
+mutant("every gap is one of alignment" src/explain_arena.cpp
+  [[padding_to_align(end_below, block.alignment_bytes) == link.gap_bytes]]
+  [[padding_to_align(end_below, block.alignment_bytes) <= link.gap_bytes]])
+mutant("a peak lasts one step longer" src/lower_bound.cpp
+  [[peaks->back().last_use = Step(step - 1);]]
+  [[peaks->back().last_use = Step(step);]])
+
 # ---- pools and allocators
 
 mutant("a request one byte too large is given" src/bump_offsets.cpp
