@@ -12,21 +12,6 @@
 namespace tenure::internal {
 namespace {
 
-// Beyond these a step of the search takes too long to be one.
-constexpr std::size_t kMaxItems = 4'000;
-constexpr std::uint64_t kMaxPairs = 2'000'000;
-
-constexpr PackingOrder kOrders[] = {
-    {{PackingKey::kSection, PackingKey::kLength, PackingKey::kArea}, false},
-    {{PackingKey::kSection, PackingKey::kArea, PackingKey::kLength}, false},
-    {{PackingKey::kLength, PackingKey::kArea, PackingKey::kSection}, false},
-    {{PackingKey::kSection, PackingKey::kOverlaps, PackingKey::kNone}, false},
-    {{PackingKey::kEnd, PackingKey::kLength, PackingKey::kNone}, false},
-    {{PackingKey::kSection, PackingKey::kSections, PackingKey::kNone}, false},
-    {{PackingKey::kSection, PackingKey::kLength, PackingKey::kArea}, true},
-    {{PackingKey::kSection, PackingKey::kSections, PackingKey::kArea}, true},
-};
-
 // Restarts: steps for each attempt, in items, and how far between bound and incumbent the second
 // target of an attempt lies, in eighths. The first target is the bound.
 struct Round {
@@ -131,13 +116,13 @@ class Improvement {
         return Status(Reason::kUpstreamRefused);
       }
     }
-    if (movable.size() > kMaxItems) return Status();
-    if (!packing_.reset(problem_, {movable, fixed, offsets_}, unit_, kMaxPairs)) {
+    if (movable.size() > kMaxPackingItems) return Status();
+    if (!packing_.reset(problem_, {movable, fixed, offsets_}, unit_, kMaxPackingPairs)) {
       return packing_.is_too_large() ? Status() : Status(Reason::kUpstreamRefused);
     }
     if (!search_.reset(packing_)) return Status(Reason::kUpstreamRefused);
     // Straight down, order after order, until one brings nothing.
-    for (const PackingOrder& order : kOrders) {
+    for (const PackingOrder& order : kPackingOrders) {
       if (is_done() || !attempt(kMaxArenaBytes, order, 0, packing_.item_count())) break;
     }
     return is_out_of_memory_ ? Status(Reason::kUpstreamRefused) : restart();
@@ -148,7 +133,7 @@ class Improvement {
     std::size_t rounds = sizeof(kRounds) / sizeof(kRounds[0]);
     if (options_.effort == Effort::kBalanced) rounds = kBalancedRounds;
     for (std::size_t round = 0; round < rounds; ++round) {
-      for (const PackingOrder& order : kOrders) {
+      for (const PackingOrder& order : kPackingOrders) {
         const std::uint64_t steps =
             std::uint64_t{kRounds[round].steps_per_item} * packing_.item_count();
         if (may_go_on()) static_cast<void>(attempt(bound_bytes_, order, 0, steps));
@@ -158,7 +143,7 @@ class Improvement {
     }
     // In one go, because a proof that there is nothing lower cannot be made in pieces.
     if (options_.effort == Effort::kBest && may_go_on()) {
-      static_cast<void>(attempt(target(8), kOrders[0], 0, steps_left_ / 4));
+      static_cast<void>(attempt(target(8), kPackingOrders[0], 0, steps_left_ / 4));
     }
     for (std::uint64_t seed = 1; options_.effort == Effort::kBest && may_go_on(); ++seed) {
       const PackingKey first = seed % 2 == 0 ? PackingKey::kRandom : PackingKey::kWeight;

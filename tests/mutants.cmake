@@ -428,6 +428,35 @@ mutant("every gap is one of alignment" src/explain_arena.cpp
 mutant("a peak lasts one step longer" src/lower_bound.cpp
   [[peaks->back().last_use = Step(step - 1);]]
   [[peaks->back().last_use = Step(step);]])
+mutant("of two that may overlap both are blamed" src/explain_limit.cpp
+  [[if (rounded(other) > rounded(index)) return false;]]
+  [[]])
+mutant("what is not known counts as needed" src/explain_limit.cpp
+  [[if (fitting == Fitting::kNotKnown) is_irreducible_ = false;]]
+  [[]])
+mutant("blocks are taken out although the rest fits" src/explain_limit.cpp
+  [[if (fitting == Fitting::kDoesNotFit) {
+          std::swap]]
+  [[if (fitting == Fitting::kFits && !rest.empty()) {
+          std::swap]])
+mutant("a full step is taken for irreducible whatever its alignments" src/explain_limit.cpp
+  [[block.alignment_bytes == unit_bytes_;]]
+  [[true;]])
+mutant("listed conflicts are forgotten when blocks are selected" src/fit_search.cpp
+  [[select_pairs(problem_->conflicts, &listed_conflicts_) &&]]
+  [[]])
+mutant("a region without reuse is searched by live ranges" src/fit_search.cpp
+  [[if (!reuse) block.live_range = {Step(0), Step(0)};]]
+  [[static_cast<void>(reuse);]])
+mutant("a placement that ends above the limit fits" src/fit_search.cpp
+  [[offsets_[i] > limit_.bytes - size]]
+  [[offsets_[i] > limit_.bytes]])
+mutant("nothing but the whole is looked at" src/explain_limit.cpp
+  [[if (fitting == Fitting::kFits || count < 2 || steps_left_ == 0) return Status();]]
+  [[return Status();]])
+mutant("blocks are blamed without a proof" src/fit_search.cpp
+  [[if (outcome == PackingSearch::Outcome::kNone) fitting_]]
+  [[if (outcome != PackingSearch::Outcome::kFound) fitting_]])
 
 # ---- pools and allocators
 

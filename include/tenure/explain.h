@@ -1,18 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// Answers a question about memory that is short: why an arena is larger than its lower bound.
+// Answers two questions about memory that is short: why an arena is larger than its lower bound,
+// and which blocks are to blame when a limit cannot be met.
 //
 //   Result<ArenaExplanation> why = explain_arena(problem, *plan);
 //   for (const ChainLink& link : why->chain) ...  // from the top of the arena down to offset 0
 //
-// Plans nothing anew, is deterministic and reads no clock.
+//   Result<LimitExplanation> who = explain_limit(problem, 65'536);
+//   if (who->fitting == Fitting::kDoesNotFit) ...  // who->blocks cannot lie in 65,536 bytes
+//
+// Neither plans anew; both are deterministic and read no clock.
 
 #include <cstdint>
 
 #include "tenure/array.h"
 #include "tenure/index.h"
 #include "tenure/plan.h"
+#include "tenure/planner.h"
 #include "tenure/problem.h"
 #include "tenure/status.h"
 #include "tenure/upstream.h"
@@ -67,5 +72,55 @@ struct ArenaExplanation {
                                                      const MemoryPlan& plan,
                                                      RegionIndex region = kReusableRegion,
                                                      Upstream upstream = heap_upstream()) noexcept;
+
+enum class Fitting : std::uint8_t {
+  kNotKnown,    // the steps ran out before either was proven
+  kFits,        // there is a plan within the limit
+  kDoesNotFit,  // there is none
+};
+
+struct LimitExplanation {
+  Fitting fitting = Fitting::kNotKnown;
+  // When it does not fit: blocks of which it is proven that they cannot lie within the limit
+  // together, whatever becomes of the others; the largest first. Else empty.
+  Array<BlockIndex> blocks;
+  // Proven too: without any one of those blocks the others fit. False when the steps ran out first.
+  bool is_irreducible = false;
+  Step step;  // the first at which all of those blocks are live; none when there is no such step
+  std::uint64_t lower_bound_bytes = 0;
+  std::uint64_t search_steps = 0;  // that were taken
+};
+
+struct LimitOptions {
+  RegionIndex region = kReusableRegion;
+  // For all searches together. A test whether some blocks fit takes at least one step for each.
+  std::uint64_t search_steps = kDefaultSearchSteps;
+  // For the answer and for working memory.
+  Upstream upstream = heap_upstream();
+
+  LimitOptions& set_region(RegionIndex value) noexcept { return region = value, *this; }
+  LimitOptions& set_search_steps(std::uint64_t value) noexcept {
+    return search_steps = value, *this;
+  }
+  LimitOptions& set_upstream(Upstream value) noexcept { return upstream = value, *this; }
+};
+
+// Whether the region's blocks can lie in an arena of at most limit_bytes (less any tail padding,
+// which is the caller's to take off), and if not, a small set of them that cannot. Some blocks fit
+// when all can end at or below the limit rounded down to the unit of the whole region, so that
+// fewer blocks never need more. The blocks of a region without reuse may lie in any order.
+//
+// Blocks that are too large by themselves, in a conflicting pair or at the step of the lower bound
+// are found by adding up. Otherwise a search has to prove that all cannot fit, or else that half of
+// them cannot, or half of that half, of those that live where most bytes are live. Then blocks are
+// taken out, half of them at once at first, as long as it proves that the rest cannot fit.
+//
+// Fails as validate(problem) and lower_bound do, with kIndexOutOfRange for a region that the
+// problem does not have, and when memory is refused. O((n + pairs) log n) without a search. Each
+// test of m blocks takes m steps or more and costs O(m log m + pairs), plus what the planner's
+// search costs. Searches look at 4,000 blocks at most; of more it can only be shown that they fit.
+[[nodiscard]] Result<LimitExplanation> explain_limit(
+    const PlanningProblem& problem, std::uint64_t limit_bytes,
+    const LimitOptions& options = LimitOptions()) noexcept;
 
 }  // namespace tenure

@@ -8,6 +8,7 @@
 // sets of items that live at the same time; an item lives in a run of sections. Obstacles are bytes
 // of blocks that stay where they are.
 
+#include <cstddef>
 #include <cstdint>
 
 #include "tenure/array.h"
@@ -17,6 +18,10 @@
 #include "tenure/upstream.h"
 
 namespace tenure::internal {
+
+// Beyond these a step of a search takes too long to be one.
+inline constexpr std::size_t kMaxPackingItems = 4'000;
+inline constexpr std::uint64_t kMaxPackingPairs = 2'000'000;
 
 struct PackingItem {
   std::uint64_t size;  // rounded up to the unit

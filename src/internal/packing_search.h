@@ -31,6 +31,18 @@ struct PackingOrder {
   bool critical_section_first;  // picks from the section that is tightest, not the lowest of all
 };
 
+// Those worth trying; proofs that there is no packing come soonest in the first.
+inline constexpr PackingOrder kPackingOrders[] = {
+    {{PackingKey::kSection, PackingKey::kLength, PackingKey::kArea}, false},
+    {{PackingKey::kSection, PackingKey::kArea, PackingKey::kLength}, false},
+    {{PackingKey::kLength, PackingKey::kArea, PackingKey::kSection}, false},
+    {{PackingKey::kSection, PackingKey::kOverlaps, PackingKey::kNone}, false},
+    {{PackingKey::kEnd, PackingKey::kLength, PackingKey::kNone}, false},
+    {{PackingKey::kSection, PackingKey::kSections, PackingKey::kNone}, false},
+    {{PackingKey::kSection, PackingKey::kLength, PackingKey::kArea}, true},
+    {{PackingKey::kSection, PackingKey::kSections, PackingKey::kArea}, true},
+};
+
 class PackingSearch {
  public:
   enum class Outcome : std::uint8_t { kFound, kNone, kOutOfSteps, kOutOfMemory };

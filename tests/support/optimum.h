@@ -25,6 +25,11 @@ class Optimum {
         is_placed_(problem.blocks.size()) {}
 
   [[nodiscard]] std::uint64_t arena_bytes() {
+    return round_up(high_water_mark(), unit_bytes(problem_, region_));
+  }
+
+  // To be called once.
+  [[nodiscard]] std::uint64_t high_water_mark() {
     std::uint64_t end = 0;
     for (std::uint32_t i = 0; i < problem_.blocks.size(); ++i) {
       const Block& block = problem_.blocks[i];
@@ -38,7 +43,7 @@ class Optimum {
       }
     }
     place_rest(end);
-    return round_up(best_, unit_bytes(problem_, region_));
+    return best_;
   }
 
  private:
