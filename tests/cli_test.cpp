@@ -227,6 +227,17 @@ TEST(Tenure, PrintsVersionAndHelp) {
   }
 }
 
+TEST(Tenure, NamesASubcommandThatIsNotThere) {
+  for (const std::vector<std::string>& arguments :
+       {std::vector<std::string>{"bogus"}, {"bogus", "plan", "x.csv"}, {"bogus", "--help"}}) {
+    const Outcome outcome = run(arguments);
+    EXPECT_EQ(outcome.code, ExitCode::kUsage);
+    EXPECT_EQ(outcome.out, "");
+    EXPECT_EQ(outcome.err, "tenure: there is no subcommand 'bogus'\nRun tenure --help for more.\n");
+  }
+  EXPECT_EQ(run({"bog\nus"}).err.find("tenure: there is no subcommand 'bog?us'\n"), 0U);
+}
+
 // Reads a CSV with offsets as a problem and as a plan for it, and proves that.
 TEST_F(TenurePlan, WritesCsvOfRealModelsThatIsSafe) {
   TENURE_SKIP_WITHOUT_DATA();

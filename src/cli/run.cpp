@@ -12,6 +12,7 @@
 #include <system_error>
 
 #include "cli/plan_command.h"
+#include "cli/table.h"
 #include "tenure/align.h"
 #include "tenure/version.h"
 
@@ -93,6 +94,19 @@ void add_placement_options(CLI::App* plan, PlanOptions* options) {
   plan->add_flag("--no-reuse", options->no_reuse, "Give every block bytes of its own");
 }
 
+// CLI11 would say only that a subcommand is required.
+void check_subcommand(CLI::App* app, const std::vector<std::string>& arguments) {
+  if (arguments.empty() || arguments.front().empty() || arguments.front()[0] == '-') return;
+  const std::string& word = arguments.front();
+  const auto known = app->get_subcommands([](const CLI::App*) { return true; });
+  const bool is_known = std::any_of(known.begin(), known.end(), [&](const CLI::App* subcommand) {
+    return subcommand->check_name(word);
+  });
+  if (is_known) return;
+  throw CLI::ParseError("there is no subcommand '" + printable(word) + "'",
+                        CLI::ExitCodes::ExtrasError);
+}
+
 ExitCode parse_and_run(std::vector<std::string> arguments, std::ostream& out, std::ostream& err) {
   CLI::App app("Plans the memory of neural-network inference.", "tenure");
   app.set_version_flag("--version", kVersionText);
@@ -117,8 +131,9 @@ ExitCode parse_and_run(std::vector<std::string> arguments, std::ostream& out, st
       ->type_name("OUT")
       ->check(name_error);
 
-  std::reverse(arguments.begin(), arguments.end());  // CLI11 takes them from the back
   try {
+    check_subcommand(&app, arguments);
+    std::reverse(arguments.begin(), arguments.end());  // CLI11 takes them from the back
     app.parse(std::move(arguments));
   } catch (const CLI::ParseError& error) {
     if (app.exit(error, out, err) != 0) return ExitCode::kUsage;
