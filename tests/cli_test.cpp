@@ -210,8 +210,8 @@ TEST_F(TenurePlan, NamesWhoNeedsMoreThanTheLimit) {
   EXPECT_EQ(outcome.err,
             "tenure: " + file +
                 ": a region's capacity is below what its blocks need: region 0, step 1, needed "
-                "40000001024 bytes, available 40000001023 bytes; live at step 1: 'b' (40000000000 "
-                "bytes), 'a' (1000 bytes)\n");
+                "40000001024 bytes, available 40000001023 bytes; these do not fit together, all "
+                "live at step 1: 'b' (40000000000 bytes), 'a' (1000 bytes)\n");
   EXPECT_EQ(file_count(), 1U);
 }
 

@@ -10,6 +10,7 @@
 #include <unordered_map>
 #include <utility>
 
+#include "cli/explanation.h"
 #include "cli/table.h"
 #include "tenure/lifetime.h"
 #include "tenure/planner.h"
@@ -56,35 +57,12 @@ std::string settings_text(const PlanOptions& options) {
   return options.effort == "fast" ? text : text + ", effort " + options.effort;
 }
 
-// Who needs the bytes that a limit does not grant: the blocks live at the step, the largest first.
-template <class LabelOf>
-std::string text_of_live(Span<const Block> blocks, Step step, const LabelOf& label_of) {
-  std::vector<std::uint32_t> live;
-  for (std::uint32_t i = 0; i < blocks.size(); ++i) {
-    const Block& block = blocks[i];
-    const bool is_live = block.region == kReusableRegion && block.live_range.overlaps({step, step});
-    if (is_live && block.size_bytes != 0) live.push_back(i);
-  }
-  std::stable_sort(live.begin(), live.end(), [&](std::uint32_t a, std::uint32_t b) {
-    return blocks[a].size_bytes > blocks[b].size_bytes;
-  });
-  constexpr std::size_t kMostShown = 10;
-  std::string text = fmt::format("; live at step {}:", step.value);
-  for (std::size_t i = 0; i < live.size() && i < kMostShown; ++i) {
-    text += fmt::format("{} {} ({} bytes)", i == 0 ? "" : ",", label_of(BlockIndex(live[i])),
-                        blocks[live[i]].size_bytes);
-  }
-  if (live.size() > kMostShown) text += fmt::format(" and {} more", live.size() - kMostShown);
-  return text;
-}
-
 // A Status names blocks by number; `label_of` says what a file calls them.
-template <class LabelOf>
-io::Error error_with_blocks(const Status& status, NameSource names, Span<const Block> blocks,
-                            const LabelOf& label_of) {
+io::Error error_with_blocks(const Status& status, NameSource names, const PlanningProblem& problem,
+                            const PlanOptions& options, const LabelOf& label_of) {
   io::Error error = io::error_of(status, names);
-  if (status.reason() == Reason::kCapacityExceeded && !status.step.is_none()) {
-    error.message += text_of_live(blocks, status.step, label_of);
+  if (status.reason() == Reason::kCapacityExceeded && status.region == kReusableRegion) {
+    error.message += limit_text(problem, status, options, label_of);
   }
   for (const BlockIndex block : {status.block, status.other_block}) {
     if (block.is_none()) continue;
@@ -151,25 +129,31 @@ io::Result<PlannedFile> plan_subgraph(const io::TfliteSubgraph& subgraph,
   const TensorGraph& graph = subgraph.graph;
   const Result<Lifetimes> lifetimes = LifetimeAnalyzer(options.alignment_bytes).analyze(graph);
   if (!lifetimes.ok()) return io::error_of(lifetimes.status(), graph.names());
-  const auto error_of = [&](const Status& status) {
-    return error_with_blocks(status, graph.names(), lifetimes->problem().blocks,
-                             [&](BlockIndex block) {
-                               const TensorIndex tensor = lifetimes->first_tensor(block);
-                               return fmt::format("tensor {} '{}'", tensor_id(subgraph, tensor),
-                                                  graph.tensor_name(tensor));
-                             });
-  };
   const Regions regions = regions_of(options);
-  const Result<MemoryPlan> plan = planner_of(options, regions).plan(*lifetimes);
-  if (!plan.ok()) return error_of(plan.status());
   PlanningProblem problem = lifetimes->problem();
   problem.regions = regions;
+  const auto name_of = [&](BlockIndex block) {
+    const TensorIndex tensor = lifetimes->first_tensor(block);
+    return BlockName{tensor_id(subgraph, tensor), graph.tensor_name(tensor)};
+  };
+  const auto error_of = [&](const Status& status) {
+    return error_with_blocks(status, graph.names(), problem, options, [&](BlockIndex block) {
+      const BlockName name = name_of(block);
+      return fmt::format("tensor {} '{}'", name.id, name.name);
+    });
+  };
+  const Result<MemoryPlan> plan = planner_of(options, regions).plan(*lifetimes);
+  if (!plan.ok()) return error_of(plan.status());
   for (const Status& status : {verify(problem, *plan), verify(graph, *plan)}) {
     if (!status.ok()) return failed_proof(error_of(status));
   }
 
   PlannedFile planned;
   planned.report = report_of(subgraph, *lifetimes, *plan, options);
+  if (options.explain) {
+    const Status status = explain_excess(problem, *plan, name_of, &planned.report);
+    if (!status.ok()) return error_of(status);
+  }
   std::unordered_map<std::string, std::uint32_t> uses;
   for (std::uint32_t i = 0; i < problem.blocks.size(); ++i) {
     const BlockIndex index(i);
@@ -185,14 +169,14 @@ io::Result<PlannedFile> plan_subgraph(const io::TfliteSubgraph& subgraph,
 }
 
 io::Result<PlannedFile> plan_csv(const io::CsvProblem& csv, const PlanOptions& options) {
-  const auto error_of = [&](const Status& status) {
-    return error_with_blocks(status, NameSource(), csv.blocks, [&](BlockIndex block) {
-      return fmt::format("'{}'", csv.ids[block.value]);
-    });
-  };
   PlanningProblem problem = csv.problem();
   const Regions regions = regions_of(options);
   problem.regions = regions;
+  const auto error_of = [&](const Status& status) {
+    return error_with_blocks(status, NameSource(), problem, options, [&](BlockIndex block) {
+      return fmt::format("'{}'", csv.ids[block.value]);
+    });
+  };
   const Result<MemoryPlan> plan = planner_of(options, regions).plan(problem);
   if (!plan.ok()) return error_of(plan.status());
   if (const Status status = verify(problem, *plan); !status.ok()) {
@@ -212,6 +196,11 @@ io::Result<PlannedFile> plan_csv(const io::CsvProblem& csv, const PlanOptions& o
         {printable(csv.ids[i]), "", block.size_bytes, block.live_range, BlockIndex(i), placement});
     planned.rows.push_back(
         {csv.ids[i], block.live_range, block.size_bytes, placement.offset_bytes});
+  }
+  if (options.explain) {
+    const auto name_of = [&](BlockIndex block) { return BlockName{csv.ids[block.value], ""}; };
+    const Status status = explain_excess(problem, *plan, name_of, &report);
+    if (!status.ok()) return error_of(status);
   }
   return planned;
 }

@@ -26,6 +26,7 @@ struct PlanOptions {
   std::string effort = "fast";
   std::uint64_t search_steps = kDefaultSearchSteps;
   bool no_reuse = false;
+  bool explain = false;                     // an arena above its lower bound
   std::uint64_t limit_bytes = kNoCapacity;  // of the reusable region
   std::uint32_t subgraph = 0;
   bool fold = false;

@@ -89,6 +89,46 @@ std::string peak_text(const Report& report) {
   return text + table.text();
 }
 
+std::string peaks_text(const std::vector<LiveRange>& peaks) {
+  constexpr std::size_t kMostShown = 12;
+  std::string text = "steps whose live bytes are the lower bound:";
+  for (std::size_t i = 0; i < peaks.size() && i < kMostShown; ++i) {
+    const LiveRange range = peaks[i];
+    text += fmt::format("{} {}", i == 0 ? "" : ",", range.first_use.value);
+    if (range.first_use != range.last_use) text += fmt::format(" to {}", range.last_use.value);
+  }
+  if (peaks.size() > kMostShown) text += fmt::format(" and {} more", peaks.size() - kMostShown);
+  return peaks.empty() ? "" : text + '\n';
+}
+
+std::string chain_text(const Report& report) {
+  if (report.chain.empty()) return "";
+  const RegionPlan& region = report.regions[kReusableRegion.value];
+  std::string text = fmt::format(
+      "\n{} bytes above the lower bound: from the top down, each block lies on the next, and both "
+      "are live at the step\n",
+      region.arena_bytes - region.lower_bound_bytes);
+  Table table({{"offset_bytes", Align::kRight},
+               {"bytes", Align::kRight},
+               {report.row_word, Align::kRight},
+               {"step", Align::kRight},
+               {"name", Align::kLeft}});
+  constexpr std::size_t kMostShown = 40;
+  const std::size_t shown = std::min(report.chain.size(), kMostShown);
+  for (std::size_t i = 0; i < shown; ++i) {
+    const ReportLink& link = report.chain[i];
+    table.add({fmt::to_string(link.offset_bytes), fmt::to_string(link.size_bytes),
+               printable(link.id), link.step.is_none() ? "" : fmt::to_string(link.step.value),
+               printable(link.name)});
+  }
+  text += table.text();
+  if (shown < report.chain.size()) {
+    text += fmt::format("and {} more below, {} bytes in all\n", report.chain.size() - shown,
+                        report.chain[shown - 1].offset_bytes);
+  }
+  return text + peaks_text(report.peaks);
+}
+
 std::string refused_text(const Report& report) {
   if (report.refused.empty()) return "";
   Table table({{"operator", Align::kLeft},
@@ -104,8 +144,9 @@ std::string refused_text(const Report& report) {
 }  // namespace
 
 std::string text_of(const Report& report) {
-  std::string text = fmt::format("{}\n\n{}\n{}{}{}", report.title, rows_text(report),
-                                 regions_text(report), peak_text(report), refused_text(report));
+  std::string text =
+      fmt::format("{}\n\n{}\n{}{}{}{}", report.title, rows_text(report), regions_text(report),
+                  peak_text(report), chain_text(report), refused_text(report));
   if (!report.notes.empty()) text += '\n';
   for (const std::string& note : report.notes) text += fmt::format("note: {}\n", note);
   return text;

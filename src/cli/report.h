@@ -32,12 +32,23 @@ struct ReportRefusal {
   std::string reason;
 };
 
+// A block, or a gap, of the chain that makes an arena as high as it is.
+struct ReportLink {
+  std::uint64_t offset_bytes = 0;
+  std::uint64_t size_bytes = 0;
+  std::string id;
+  Step step;  // at which it and the next block below are both live; or none
+  std::string name;
+};
+
 struct Report {
   std::string title;
   std::string row_word;  // "tensor" or "block"
   std::vector<ReportRow> rows;
   std::vector<RegionPlan> regions;
-  std::string peak_operator;  // empty when the steps have no operators
+  std::string peak_operator;      // empty when the steps have no operators
+  std::vector<ReportLink> chain;  // of the reusable region, from the top; empty: not to be printed
+  std::vector<LiveRange> peaks;   // where live bytes are as many as its lower bound
   std::vector<ReportRefusal> refused;
   std::vector<std::string> notes;
 };

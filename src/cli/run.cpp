@@ -92,6 +92,8 @@ void add_placement_options(CLI::App* plan, PlanOptions* options) {
   add_number(plan, "--limit", &options->limit_bytes, "Most bytes of the reusable region's arena")
       ->default_str("");
   plan->add_flag("--no-reuse", options->no_reuse, "Give every block bytes of its own");
+  plan->add_flag("--explain", options->explain,
+                 "Print which blocks an arena above its lower bound is made of");
 }
 
 // CLI11 would say only that a subcommand is required.
