@@ -20,13 +20,8 @@ namespace tenure {
 namespace {
 
 using test::OwnedProblem;
+using test::plan_of;
 using test::ProblemShape;
-
-MemoryPlan plan_of(const OwnedProblem& owned, const PlannerOptions& options = PlannerOptions()) {
-  Result<MemoryPlan> plan = ArenaPlanner(options).plan(owned.view());
-  EXPECT_TRUE(plan.ok()) << text_of(plan.status().reason());
-  return plan.ok() ? static_cast<MemoryPlan&&>(plan.value()) : MemoryPlan();
-}
 
 ArenaExplanation explain(const OwnedProblem& owned, const MemoryPlan& plan,
                          RegionIndex region = kReusableRegion) {

@@ -141,8 +141,8 @@ TEST(Validate, NamesFixedOffsetsThatAreNegative) {
               Reason::kFixedOffsetNegative)
         << offset;
   }
-  constexpr std::uint64_t kLargest = (std::uint64_t{1} << 63) - 128;
-  EXPECT_TRUE(check_middle(fixed_block(64, 5, 5, kLargest, 64)).ok());
+  constexpr std::uint64_t kHighest = (std::uint64_t{1} << 63) - 128;
+  EXPECT_TRUE(check_middle(fixed_block(64, 5, 5, kHighest, 64)).ok());
 }
 
 TEST(Validate, NamesFixedOffsetsThatAreMisaligned) {
@@ -178,12 +178,12 @@ TEST(Validate, NamesFixedOffsetsThatEndBeyondTheCapacity) {
 }
 
 TEST(Validate, NamesFixedBlocksThatEndBeyondTheLargestArena) {
-  constexpr std::uint64_t kMax = kMaxArenaBytes;
-  EXPECT_TRUE(check_middle(fixed_block(1, 5, 5, kMax - 1)).ok());
-  EXPECT_TRUE(check_middle(fixed_block(kMax, 5, 5, 0)).ok());
-  EXPECT_TRUE(check_middle(fixed_block(0, 5, 5, kMax)).ok());
-  for (const Block& bad : {fixed_block(2, 5, 5, kMax - 1), fixed_block(1, 5, 5, kMax),
-                           fixed_block(kMax, 5, 5, 1), fixed_block(kMax, 5, 5, kMax)}) {
+  EXPECT_TRUE(check_middle(fixed_block(1, 5, 5, kMaxArenaBytes - 1)).ok());
+  EXPECT_TRUE(check_middle(fixed_block(kMaxArenaBytes, 5, 5, 0)).ok());
+  EXPECT_TRUE(check_middle(fixed_block(0, 5, 5, kMaxArenaBytes)).ok());
+  for (const Block& bad :
+       {fixed_block(2, 5, 5, kMaxArenaBytes - 1), fixed_block(1, 5, 5, kMaxArenaBytes),
+        fixed_block(kMaxArenaBytes, 5, 5, 1), fixed_block(kMaxArenaBytes, 5, 5, kMaxArenaBytes)}) {
     EXPECT_EQ(check_middle(bad).reason(), Reason::kSizeOverflow) << bad.fixed_offset_bytes;
   }
 }
