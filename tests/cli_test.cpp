@@ -110,6 +110,32 @@ TEST_F(TenurePlan, TriesHarderOnRequest) {
   EXPECT_EQ(plan_within("16", "most").code, ExitCode::kUsage);
 }
 
+TEST_F(TenurePlan, ShowsOnATerminalHowFarASearchHasCome) {
+  const std::string file = write("p2.csv",
+                                 "id,lower,upper,size\n"
+                                 "a,4,8,1\nb,2,5,6\nc,3,5,8\nd,1,3,3\ne,0,3,3\nf,0,3,4\ng,0,2,6\n");
+  const auto plan_with = [&](const char* effort, const char* limit, bool err_is_terminal) {
+    std::ostringstream out;
+    std::ostringstream err;
+    const ExitCode code =
+        cli::run({"plan", file, "--alignment", "1", "--effort", effort, "--limit", limit}, out, err,
+                 err_is_terminal);
+    return test::Outcome{code, out.str(), err.str()};
+  };
+  const std::string erase = "\r\x1b[K";
+  const auto shown = plan_with("best", "100", true);
+  EXPECT_EQ(shown.err.rfind(erase + "[", 0), 0U) << shown.err;
+  EXPECT_NE(shown.err.find("%"), std::string::npos);
+  EXPECT_NE(shown.err.find("16 bytes, at least 16"), std::string::npos) << shown.err;
+  EXPECT_EQ(shown.err.substr(shown.err.size() - erase.size()), erase);
+  EXPECT_EQ(plan_with("best", "100", false).err, "");
+  EXPECT_EQ(plan_with("fast", "100", true).err, "");
+  EXPECT_EQ(plan_with("best", "100", false).out, shown.out);
+  // A message begins on a line of its own.
+  const std::string refused = plan_with("best", "15", true).err;
+  EXPECT_NE(refused.find(erase + "tenure: "), std::string::npos) << refused;
+}
+
 TEST_F(TenurePlan, NamesBlocksByTheIdsOfTheFile) {
   const std::string fixed = write("fixed.csv",
                                   "id,lower,upper,size,offset\n"

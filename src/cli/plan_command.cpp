@@ -9,6 +9,7 @@
 #include <string_view>
 #include <utility>
 
+#include "cli/progress_bar.h"
 #include "cli/table.h"
 #include "io/file.h"
 #include "tenure/io/scratch.h"
@@ -119,7 +120,13 @@ std::optional<Failure> write(const PlannedFile& planned, const PlanOptions& opti
 ExitCode run_plan(const PlanOptions& options, const std::string& model_option, std::ostream& out,
                   std::ostream& err) {
   PlannedFile planned;
-  std::optional<Failure> failure = plan_file(options, model_option, &planned);
+  std::optional<Failure> failure;
+  {
+    ProgressBar bar(err);
+    PlanOptions shown = options;
+    if (options.shows_progress) shown.progress = bar.progress();
+    failure = plan_file(shown, model_option, &planned);
+  }
   if (!failure) failure = write(planned, options, out);
   if (!failure) return ExitCode::kOk;
   err << "tenure: " << printable(failure->message) << '\n';

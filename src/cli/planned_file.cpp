@@ -46,6 +46,7 @@ ArenaPlanner planner_of(const PlanOptions& options, const Regions& regions) {
                           .set_fit(options.fit == "best" ? Fit::kBest : Fit::kFirst)
                           .set_effort(effort_of(options.effort))
                           .set_search_steps(options.search_steps)
+                          .set_progress(options.progress)
                           .set_default_alignment_bytes(options.alignment_bytes)
                           .set_reuse(!options.no_reuse));
 }

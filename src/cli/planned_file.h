@@ -25,6 +25,8 @@ struct PlanOptions {
   std::string fit = "first";
   std::string effort = "fast";
   std::uint64_t search_steps = kDefaultSearchSteps;
+  bool shows_progress = false;  // while a search goes on
+  SearchProgress progress;
   bool no_reuse = false;
   bool explain = false;                     // an arena above its lower bound
   std::uint64_t limit_bytes = kNoCapacity;  // of the reusable region

@@ -109,7 +109,8 @@ void check_subcommand(CLI::App* app, const std::vector<std::string>& arguments) 
                         CLI::ExitCodes::ExtrasError);
 }
 
-ExitCode parse_and_run(std::vector<std::string> arguments, std::ostream& out, std::ostream& err) {
+ExitCode parse_and_run(std::vector<std::string> arguments, std::ostream& out, std::ostream& err,
+                       bool err_is_terminal) {
   CLI::App app("Plans the memory of neural-network inference.", "tenure");
   app.set_version_flag("--version", kVersionText);
   app.footer(kExitCodeHelp);
@@ -146,15 +147,16 @@ ExitCode parse_and_run(std::vector<std::string> arguments, std::ostream& out, st
   }
   const auto given = std::find_if(model_options.begin(), model_options.end(),
                                   [](const CLI::Option* option) { return option->count() > 0; });
+  options.shows_progress = err_is_terminal;
   return run_plan(options, given == model_options.end() ? "" : (*given)->get_name(), out, err);
 }
 
 }  // namespace
 
-ExitCode run(const std::vector<std::string>& arguments, std::ostream& out,
-             std::ostream& err) noexcept {
+ExitCode run(const std::vector<std::string>& arguments, std::ostream& out, std::ostream& err,
+             bool err_is_terminal) noexcept {
   try {
-    return parse_and_run(arguments, out, err);
+    return parse_and_run(arguments, out, err, err_is_terminal);
   } catch (const std::bad_alloc&) {
     err << "tenure: memory was refused\n";
     return ExitCode::kLimit;

@@ -11,8 +11,9 @@
 
 namespace tenure::cli {
 
-// `arguments` are those after the program's name. Never throws.
+// `arguments` are those after the program's name. Never throws. On a terminal `err` also shows how
+// far a search has come.
 [[nodiscard]] ExitCode run(const std::vector<std::string>& arguments, std::ostream& out,
-                           std::ostream& err) noexcept;
+                           std::ostream& err, bool err_is_terminal = false) noexcept;
 
 }  // namespace tenure::cli
