@@ -223,11 +223,10 @@ bool PackingSearch::comes_first(std::uint32_t a, std::uint32_t b) const noexcept
 }
 
 std::uint32_t PackingSearch::pick() const noexcept {
-  if (order_.critical_section_first) {
-    const std::uint32_t item = pick_critical();
-    if (item != kNoPart) return item;
-  }
-  return pick_lowest();
+  std::uint32_t item = kNoPart;
+  if (order_.pick == PackingPick::kTightest) item = pick_tightest();
+  if (order_.pick == PackingPick::kFewest) item = pick_fewest();
+  return item != kNoPart ? item : pick_lowest();
 }
 
 // Nothing that is not placed can still go below it: whatever could would itself rest lower.
@@ -255,26 +254,62 @@ std::uint32_t PackingSearch::obstacle_below(std::uint32_t item) const noexcept {
   return lowest;
 }
 
-// From the section that has least room, down to an item that may be placed.
-std::uint32_t PackingSearch::pick_critical() const noexcept {
+// Those of the part in which something that is counted is not placed.
+template <class Visit>
+void PackingSearch::visit_open_sections(const Visit& visit) const noexcept {
   const Part& part = parts_[part_];
-  std::uint32_t section = kNoPart;
-  std::uint64_t tightest = 0;
   std::uint32_t done_to = 0;
   for (std::uint32_t i = part.begin; i < part.end; ++i) {
     if (state_.is_placed(i)) continue;
     const PackingItem& item = packing_->item(i);
-    const std::uint32_t from = std::max(done_to, item.first_section);
-    for (std::uint32_t s = from; s <= item.last_section; ++s) {
-      if (state_.section_floor(s) == UINT64_MAX) continue;  // nothing in it is counted
-      const std::uint64_t needed = state_.section_floor(s) + state_.remaining(s);
-      if (section == kNoPart || needed > tightest) {
-        section = s;
-        tightest = needed;
-      }
+    for (std::uint32_t s = std::max(done_to, item.first_section); s <= item.last_section; ++s) {
+      if (state_.section_floor(s) != UINT64_MAX) visit(s);
     }
     done_to = std::max(done_to, item.last_section + 1);
   }
+}
+
+std::uint32_t PackingSearch::tightest_section() const noexcept {
+  std::uint32_t tightest = kNoPart;
+  std::uint64_t most_needed = 0;
+  visit_open_sections([&](std::uint32_t section) {
+    const std::uint64_t needed = state_.section_floor(section) + state_.remaining(section);
+    if (tightest != kNoPart && needed <= most_needed) return;
+    tightest = section;
+    most_needed = needed;
+  });
+  return tightest;
+}
+
+// What must be the lowest of its section has a floor that leaves room for the rest above it. The
+// fewer can be, the sooner a wrong one shows.
+std::uint32_t PackingSearch::pick_fewest() const noexcept {
+  std::uint32_t fewest_item = kNoPart;
+  std::uint32_t fewest = UINT32_MAX;
+  std::uint64_t lowest_floor = 0;
+  visit_open_sections([&](std::uint32_t section) {
+    const std::uint64_t floor = state_.section_floor(section);
+    const std::uint64_t highest = state_.cap() - state_.remaining(section);
+    std::uint32_t count = 0;
+    std::uint32_t first = kNoPart;
+    for (const std::uint32_t member : packing_->members(section)) {
+      if (state_.is_placed(member) || state_.floor(member) > highest) continue;
+      if (++count > fewest) return;
+      if (state_.is_skipped(member)) continue;
+      if (first == kNoPart || comes_first(member, first)) first = member;
+    }
+    if (first == kNoPart || (count == fewest && floor >= lowest_floor)) return;
+    if (obstacle_below(first) != kNoPart) return;
+    fewest_item = first;
+    fewest = count;
+    lowest_floor = floor;
+  });
+  return fewest_item;
+}
+
+// From the section that has least room, down to an item that may be placed.
+std::uint32_t PackingSearch::pick_tightest() const noexcept {
+  const std::uint32_t section = tightest_section();
   if (section == kNoPart) return kNoPart;
   std::uint32_t item = kNoPart;
   for (const std::uint32_t member : packing_->members(section)) {

@@ -18,7 +18,7 @@ struct Round {
   std::uint32_t steps_per_item;
   std::uint32_t target_eighths;
 };
-constexpr Round kRounds[] = {{3, 6}, {15, 7}, {75, 4}};
+constexpr Round kRounds[] = {{3, 6}, {9, 7}, {27, 4}, {81, 6}};
 constexpr std::size_t kBalancedRounds = 1;
 
 // 1 1 2 1 1 2 4 ...: Luby, Sinclair and Zuckerman's restarts, `index` from 1.
@@ -147,7 +147,10 @@ class Improvement {
     }
     for (std::uint64_t seed = 1; options_.effort == Effort::kBest && may_go_on(); ++seed) {
       const PackingKey first = seed % 2 == 0 ? PackingKey::kRandom : PackingKey::kWeight;
-      const PackingOrder order{{first, PackingKey::kSection, PackingKey::kLength}, seed % 3 == 0};
+      const constexpr PackingPick kPicks[] = {PackingPick::kLowest, PackingPick::kTightest,
+                                              PackingPick::kFewest};
+      const PackingOrder order{{first, PackingKey::kSection, PackingKey::kLength},
+                               kPicks[seed % 3]};
       const std::uint64_t eighths = seed % 4 * 2;
       const std::uint64_t steps = 3 * luby(seed) * packing_.item_count();
       static_cast<void>(attempt(target(eighths), order, seed, steps));

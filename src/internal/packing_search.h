@@ -26,21 +26,27 @@ enum class PackingKey : std::uint8_t {
   kWeight,    // how often it was to blame
   kRandom,
 };
+// Which item is next; those that a rule leaves equal go by the keys.
+enum class PackingPick : std::uint8_t {
+  kLowest,    // the one that can go lowest
+  kTightest,  // from the section that has least room
+  kFewest,    // from the section in which the fewest can be the lowest
+};
 struct PackingOrder {
   PackingKey keys[3];
-  bool critical_section_first;  // picks from the section that is tightest, not the lowest of all
+  PackingPick pick;
 };
 
 // Those worth trying; proofs that there is no packing come soonest in the first.
 inline constexpr PackingOrder kPackingOrders[] = {
-    {{PackingKey::kSection, PackingKey::kLength, PackingKey::kArea}, false},
-    {{PackingKey::kSection, PackingKey::kArea, PackingKey::kLength}, false},
-    {{PackingKey::kLength, PackingKey::kArea, PackingKey::kSection}, false},
-    {{PackingKey::kSection, PackingKey::kOverlaps, PackingKey::kNone}, false},
-    {{PackingKey::kEnd, PackingKey::kLength, PackingKey::kNone}, false},
-    {{PackingKey::kSection, PackingKey::kSections, PackingKey::kNone}, false},
-    {{PackingKey::kSection, PackingKey::kLength, PackingKey::kArea}, true},
-    {{PackingKey::kSection, PackingKey::kSections, PackingKey::kArea}, true},
+    {{PackingKey::kSection, PackingKey::kLength, PackingKey::kArea}, PackingPick::kLowest},
+    {{PackingKey::kSection, PackingKey::kArea, PackingKey::kLength}, PackingPick::kLowest},
+    {{PackingKey::kLength, PackingKey::kArea, PackingKey::kSection}, PackingPick::kLowest},
+    {{PackingKey::kSection, PackingKey::kOverlaps, PackingKey::kNone}, PackingPick::kLowest},
+    {{PackingKey::kEnd, PackingKey::kLength, PackingKey::kNone}, PackingPick::kLowest},
+    {{PackingKey::kSection, PackingKey::kSections, PackingKey::kNone}, PackingPick::kLowest},
+    {{PackingKey::kSection, PackingKey::kLength, PackingKey::kArea}, PackingPick::kTightest},
+    {{PackingKey::kSection, PackingKey::kLength, PackingKey::kArea}, PackingPick::kFewest},
 };
 
 class PackingSearch {
@@ -96,7 +102,11 @@ class PackingSearch {
   [[nodiscard]] bool descend() noexcept;
   [[nodiscard]] bool backtrack() noexcept;
   [[nodiscard]] std::uint32_t pick() const noexcept;
-  [[nodiscard]] std::uint32_t pick_critical() const noexcept;
+  template <class Visit>
+  void visit_open_sections(const Visit& visit) const noexcept;
+  [[nodiscard]] std::uint32_t tightest_section() const noexcept;
+  [[nodiscard]] std::uint32_t pick_tightest() const noexcept;
+  [[nodiscard]] std::uint32_t pick_fewest() const noexcept;
   [[nodiscard]] std::uint32_t pick_lowest() const noexcept;
   [[nodiscard]] bool comes_first(std::uint32_t a, std::uint32_t b) const noexcept;
   [[nodiscard]] std::uint32_t obstacle_below(std::uint32_t item) const noexcept;

@@ -52,6 +52,7 @@ class PackingState {
   [[nodiscard]] std::uint64_t section_floor(std::uint32_t section) const noexcept {
     return section_floor_[section];
   }
+  [[nodiscard]] std::uint64_t cap() const noexcept { return cap_; }
   [[nodiscard]] bool out_of_memory() const noexcept { return out_of_memory_; }
 
  private:
