@@ -7,10 +7,15 @@
 #include "internal/packing.h"
 #include "internal/packing_search.h"
 #include "internal/placement.h"
+#include "internal/squeaky_wheel.h"
 #include "tenure/array.h"
 
 namespace tenure::internal {
 namespace {
+
+// Passes of a strategy, each with those blocks first that ended above the bound before.
+constexpr std::uint32_t kFewPasses = 3;
+constexpr std::uint32_t kMostPasses = 1U << 30;
 
 // Restarts: steps for each attempt, in items, and how far between bound and incumbent the second
 // target of an attempt lies, in eighths. The first target is the bound.
@@ -42,12 +47,16 @@ class Improvement {
         options_(options),
         offsets_(offsets),
         steps_left_(options.search_steps),
+        candidate_(options.upstream),
+        wheel_(options.upstream),
         packing_(options.upstream),
         search_(options.upstream) {}
 
   Status run(SearchResult* result) noexcept {
     height_ = height_of(offsets_);
-    Status status = try_strategies();
+    if (!candidate_.append(offsets_)) return Status(Reason::kUpstreamRefused);
+    Status status = try_strategies(1, PassCost::kNone);
+    if (status.ok() && !is_done()) status = try_strategies(kFewPasses, PassCost::kNone);
     if (status.ok() && !is_done()) status = search();
     *result = {height_, height_ <= bound_bytes_};
     return status;
@@ -77,23 +86,54 @@ class Improvement {
     if (!progress.report(progress.user, state)) is_cancelled_ = true;
   }
 
-  Status try_strategies() noexcept {
-    Array<std::uint64_t> candidate(options_.upstream);
+  enum class PassCost : std::uint8_t { kNone, kSteps };
+
+  // Every order with every fit, each in so many passes.
+  Status try_strategies(std::uint32_t passes, PassCost cost) noexcept {
     Array<std::uint32_t> order(options_.upstream);
-    if (!candidate.append(offsets_)) return Status(Reason::kUpstreamRefused);
     for (const PlacementOrder by : kPlacementOrders) {
       if (is_done()) break;
       Status status = order_blocks(problem_, region_, by, options_.upstream, &order);
       if (!status.ok()) return status;
       for (const Fit fit : {Fit::kFirst, Fit::kBest}) {
-        if (is_done() || (by == options_.order && fit == options_.fit)) continue;
-        status = place_in_gaps(problem_, region_, order, fit, options_.upstream, candidate);
-        if (status.reason() == Reason::kSizeOverflow) continue;
-        if (!status.ok()) return status;
-        adopt(candidate);
-        report();
+        status = wheel_.reset(order.size()) ? Status() : Status(Reason::kUpstreamRefused);
+        for (std::uint32_t pass = 0; pass < passes && status.ok() && !is_done(); ++pass) {
+          if (cost == PassCost::kSteps && !take_steps(order.size())) return Status();
+          status = place_blamed_first(order, fit);
+        }
+        if (!status.ok() && status.reason() != Reason::kSizeOverflow) return status;
       }
     }
+    return Status();
+  }
+
+  [[nodiscard]] bool take_steps(std::uint64_t steps) noexcept {
+    const bool is_enough = steps <= steps_left_;
+    steps_left_ -= is_enough ? steps : steps_left_;
+    return is_enough;
+  }
+
+  // Where a search is out of reach, its steps go into passes.
+  Status try_longer() noexcept {
+    Status status;
+    for (std::uint32_t passes = 2 * kFewPasses; status.ok() && may_go_on() && passes < kMostPasses;
+         passes *= 2) {
+      status = try_strategies(passes, PassCost::kSteps);
+    }
+    return status;
+  }
+
+  Status place_blamed_first(Span<const std::uint32_t> order, Fit fit) noexcept {
+    if (!wheel_.turn(order)) return Status(Reason::kUpstreamRefused);
+    const Status status =
+        place_in_gaps(problem_, region_, wheel_.order(), fit, options_.upstream, candidate_);
+    if (!status.ok()) return status;
+    for (std::size_t rank = 0; rank < order.size(); ++rank) {
+      const std::uint64_t end = candidate_[order[rank]] + problem_.blocks[order[rank]].size_bytes;
+      if (end > bound_bytes_) wheel_.blame(rank);
+    }
+    adopt(candidate_);
+    report();
     return Status();
   }
 
@@ -116,10 +156,13 @@ class Improvement {
         return Status(Reason::kUpstreamRefused);
       }
     }
-    if (movable.size() > kMaxPackingItems) return Status();
-    if (!packing_.reset(problem_, {movable, fixed, offsets_}, unit_, kMaxPackingPairs)) {
-      return packing_.is_too_large() ? Status() : Status(Reason::kUpstreamRefused);
+    bool is_too_large = movable.size() > kMaxPackingItems;
+    if (!is_too_large &&
+        !packing_.reset(problem_, {movable, fixed, offsets_}, unit_, kMaxPackingPairs)) {
+      if (!packing_.is_too_large()) return Status(Reason::kUpstreamRefused);
+      is_too_large = true;
     }
+    if (is_too_large) return options_.effort == Effort::kBest ? try_longer() : Status();
     if (!search_.reset(packing_)) return Status(Reason::kUpstreamRefused);
     // Straight down, order after order, until one brings nothing.
     for (const PackingOrder& order : kPackingOrders) {
@@ -200,6 +243,8 @@ class Improvement {
   std::uint64_t steps_left_;
   bool is_cancelled_ = false;
   bool is_out_of_memory_ = false;
+  Array<std::uint64_t> candidate_;  // offsets
+  SqueakyWheel wheel_;
   Packing packing_;
   PackingSearch search_;
 };

@@ -412,6 +412,15 @@ mutant("what may overlap counts twice in a section" src/packing.cpp
 mutant("a search sees no obstacles" src/packing.cpp
   [[if (range.end <= place) continue;]]
   [[if (range.end > 0) continue;]])
+mutant("what ended too high is not remembered" src/squeaky_wheel.cpp
+  [[if (blames_[rank] != 0 && !blamed_.push_back(rank)) return false;]]
+  [[if (blames_[rank] == 1 && !blamed_.push_back(rank)) return false;]])
+mutant("blame grows for what ended low enough" src/squeaky_wheel.cpp
+  [[blames_[a] > blames_[b]]]
+  [[blames_[a] < blames_[b]]])
+mutant("passes cost no steps" src/search.cpp
+  [[steps_left_ -= is_enough ? steps : steps_left_;]]
+  [[steps_left_ -= is_enough ? steps / 2 : steps_left_;]])
 mutant("a search without a result is a proof" src/search.cpp
   [[if (outcome == PackingSearch::Outcome::kNone) bound_bytes_ = cap + unit_;]]
   [[if (outcome != PackingSearch::Outcome::kFound) bound_bytes_ = cap + unit_;]])

@@ -181,6 +181,33 @@ TEST(Search, KeepsWithinItsSteps) {
   }
 }
 
+// Too many blocks for a search: then steps are spent on strategies that learn what they placed too
+// high.
+TEST(Search, GoesOnWithStrategiesWhereThereAreTooManyBlocks) {
+  test::Random random(1);
+  OwnedProblem owned;
+  for (std::uint32_t i = 0; i < 4200; ++i) {
+    const auto first = static_cast<std::uint32_t>(random.below(1400));
+    const auto length = static_cast<std::uint32_t>(random.below(30));
+    owned.blocks.push_back(test::block(1 + random.below(1000), first, first + length, 1));
+  }
+  const std::uint64_t fast = plan_of(owned, with(Effort::kFast)).arena_bytes();
+  const std::uint64_t balanced = plan_of(owned, with(Effort::kBalanced)).arena_bytes();
+  EXPECT_LT(balanced, fast);
+  std::uint64_t before = balanced;
+  for (const std::uint64_t steps : {0U, 4199U, 4200U, 300'000U}) {
+    Progress progress;
+    const MemoryPlan plan = plan_of(
+        owned,
+        with(Effort::kBest).set_search_steps(steps).set_progress({&Progress::report, &progress}));
+    EXPECT_LE(progress.last.steps, steps);
+    EXPECT_LE(plan.arena_bytes(), before);
+    before = plan.arena_bytes();
+  }
+  std::printf("fast %llu, balanced %llu, best %llu bytes\n", static_cast<unsigned long long>(fast),
+              static_cast<unsigned long long>(balanced), static_cast<unsigned long long>(before));
+}
+
 TEST(Search, ARefusedUpstreamIsAStatus) {
   const OwnedProblem owned = cut_rectangle(5, 60, 1000);
   std::uint64_t k_max = 0;
