@@ -15,6 +15,7 @@ namespace {
 
 // Passes of a strategy, each with those blocks first that ended above the bound before.
 constexpr std::uint32_t kFewPasses = 3;
+constexpr std::uint64_t kBalancedItems = 2'500'000;  // in all those passes
 constexpr std::uint32_t kMostPasses = 1U << 30;
 
 // Restarts: steps for each attempt, in items, and how far between bound and incumbent the second
@@ -55,8 +56,10 @@ class Improvement {
   Status run(SearchResult* result) noexcept {
     height_ = height_of(offsets_);
     if (!candidate_.append(offsets_)) return Status(Reason::kUpstreamRefused);
-    Status status = try_strategies(1, PassCost::kNone);
-    if (status.ok() && !is_done()) status = try_strategies(kFewPasses, PassCost::kNone);
+    std::uint64_t unlimited = UINT64_MAX;
+    std::uint64_t items_left = kBalancedItems;
+    Status status = try_strategies(1, &unlimited);
+    if (status.ok() && !is_done()) status = try_strategies(kFewPasses, &items_left);
     if (status.ok() && !is_done()) status = search();
     *result = {height_, height_ <= bound_bytes_};
     return status;
@@ -86,10 +89,8 @@ class Improvement {
     if (!progress.report(progress.user, state)) is_cancelled_ = true;
   }
 
-  enum class PassCost : std::uint8_t { kNone, kSteps };
-
-  // Every order with every fit, each in so many passes.
-  Status try_strategies(std::uint32_t passes, PassCost cost) noexcept {
+  // Every order with every fit, each in so many passes, as long as there are steps for its items.
+  Status try_strategies(std::uint32_t passes, std::uint64_t* steps_left) noexcept {
     Array<std::uint32_t> order(options_.upstream);
     for (const PlacementOrder by : kPlacementOrders) {
       if (is_done()) break;
@@ -98,7 +99,7 @@ class Improvement {
       for (const Fit fit : {Fit::kFirst, Fit::kBest}) {
         status = wheel_.reset(order.size()) ? Status() : Status(Reason::kUpstreamRefused);
         for (std::uint32_t pass = 0; pass < passes && status.ok() && !is_done(); ++pass) {
-          if (cost == PassCost::kSteps && !take_steps(order.size())) return Status();
+          if (!take_steps(order.size(), steps_left)) return Status();
           status = place_blamed_first(order, fit);
         }
         if (!status.ok() && status.reason() != Reason::kSizeOverflow) return status;
@@ -107,9 +108,9 @@ class Improvement {
     return Status();
   }
 
-  [[nodiscard]] bool take_steps(std::uint64_t steps) noexcept {
-    const bool is_enough = steps <= steps_left_;
-    steps_left_ -= is_enough ? steps : steps_left_;
+  [[nodiscard]] static bool take_steps(std::uint64_t steps, std::uint64_t* steps_left) noexcept {
+    const bool is_enough = steps <= *steps_left;
+    *steps_left -= is_enough ? steps : *steps_left;
     return is_enough;
   }
 
@@ -118,7 +119,7 @@ class Improvement {
     Status status;
     for (std::uint32_t passes = 2 * kFewPasses; status.ok() && may_go_on() && passes < kMostPasses;
          passes *= 2) {
-      status = try_strategies(passes, PassCost::kSteps);
+      status = try_strategies(passes, &steps_left_);
     }
     return status;
   }

@@ -419,8 +419,8 @@ mutant("blame grows for what ended low enough" src/squeaky_wheel.cpp
   [[blames_[a] > blames_[b]]]
   [[blames_[a] < blames_[b]]])
 mutant("passes cost no steps" src/search.cpp
-  [[steps_left_ -= is_enough ? steps : steps_left_;]]
-  [[steps_left_ -= is_enough ? steps / 2 : steps_left_;]])
+  [[*steps_left -= is_enough ? steps : *steps_left;]]
+  [[*steps_left -= is_enough ? steps / 2 : *steps_left;]])
 mutant("a search without a result is a proof" src/search.cpp
   [[if (outcome == PackingSearch::Outcome::kNone) bound_bytes_ = cap + unit_;]]
   [[if (outcome != PackingSearch::Outcome::kFound) bound_bytes_ = cap + unit_;]])
