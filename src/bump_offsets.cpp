@@ -9,8 +9,7 @@ void BumpOffsets<Sharing>::open(const BumpSpace& space) noexcept {
   TENURE_ASSERT(is_power_of_two(space.alignment_bytes));
   TENURE_ASSERT(space.capacity_bytes <= SIZE_MAX / 2);
   TENURE_ASSERT(live_blocks() == 0);
-  go_back(0);
-  mark_count_ = 0;
+  go_back(0, LateFrees::kNeverCome);
   capacity_bytes_ = space.capacity_bytes;
   origin_ = space.origin;
   unit_shift_ = 0;
@@ -59,11 +58,28 @@ bool BumpOffsets<Sharing>::take_one(Units& count) noexcept {
   return false;
 }
 
+// How many marks lie no higher than that.
+template <class Sharing>
+std::uint32_t BumpOffsets<Sharing>::depth_of(std::uint32_t begin) const noexcept {
+  std::uint32_t depth = mark_count_;
+  while (depth != 0 && begin < marks_[depth - 1].position) --depth;
+  return depth;
+}
+
+// Of the blocks that lie at that depth.
+template <class Sharing>
+bool BumpOffsets<Sharing>::take_live(std::uint32_t depth) noexcept {
+  if (depth < mark_count_) return take_one(marks_[depth].live);
+  std::uint64_t seen = state_.load();
+  while (live_of(seen) != 0) {
+    if (state_.compare_exchange(seen, seen - 1)) return true;
+  }
+  return false;
+}
+
 template <class Sharing>
 bool BumpOffsets<Sharing>::free_below(std::uint32_t begin) noexcept {
-  std::uint32_t depth = mark_count_ - 1;
-  while (depth != 0 && begin < marks_[depth - 1].position) --depth;
-  return take_one(marks_[depth].live) ? true : count_stray();
+  return take_live(depth_of(begin)) ? true : count_stray();
 }
 
 template <class Sharing>
@@ -80,8 +96,13 @@ std::size_t BumpOffsets<Sharing>::peak_bytes() const noexcept {
   return end_bytes(left > position ? left : position);
 }
 
-// Blocks above the mark at that depth, or all from depth 0 when there is none; marks_[0] counts
-// what lies below it.
+// Where the last of so many marks lies.
+template <class Sharing>
+std::uint32_t BumpOffsets<Sharing>::position_at(std::size_t depth) const noexcept {
+  return depth == 0 ? 0 : marks_[depth - 1].position;
+}
+
+// Blocks above the last of so many marks; marks_[0] counts what lies below it.
 template <class Sharing>
 std::size_t BumpOffsets<Sharing>::live_above(std::size_t depth) const noexcept {
   std::size_t live = live_of(state_.load());
@@ -89,43 +110,80 @@ std::size_t BumpOffsets<Sharing>::live_above(std::size_t depth) const noexcept {
   return live;
 }
 
-// Late frees are waited for from the lowest position on that blocks were taken away from.
+// While late frees are missing, every free that may be one is taken for one; after that, each is
+// taken for one of a block. So blocks are never taken for fewer than are live, and when as many
+// frees have come as there were blocks, all are right, whatever was taken for what.
 template <class Sharing>
-void BumpOffsets<Sharing>::abandon(std::size_t blocks, std::uint32_t position,
-                                   LateFrees late) noexcept {
-  if (late == LateFrees::kNeverCome) return abandoned_.store(0);
-  const std::uint32_t before = abandoned_.load();
-  if (before == 0 || position < abandoned_from_) abandoned_from_ = position;
-  const bool fits = blocks <= UINT32_MAX - before;
-  abandoned_.store(fits ? before + static_cast<std::uint32_t>(blocks) : UINT32_MAX);
+bool BumpOffsets<Sharing>::free_among_late(std::uint32_t begin) noexcept {
+  if (begin < late_from_) {
+    return begin < position_of(state_.load()) ? free_below(begin) : count_stray();
+  }
+  if (take_one(late_)) return count_stray();
+  const std::uint32_t lowest = depth_of(late_from_);
+  for (std::uint32_t depth = mark_count_; !take_live(depth); --depth) {
+    if (depth == lowest) return count_stray();
+  }
+  return true;
 }
 
 template <class Sharing>
-bool BumpOffsets<Sharing>::is_late(std::uint32_t begin) noexcept {
-  return begin >= abandoned_from_ && take_one(abandoned_);
+std::size_t BumpOffsets<Sharing>::live_in_doubt() const noexcept {
+  return live_above(depth_of(late_from_));
 }
 
+// With a mark above what is freed late, a free that was taken for another's may have been that of
+// a block on the other side of the mark: then there must be nothing left on either.
 template <class Sharing>
-void BumpOffsets<Sharing>::go_back(std::uint32_t position) noexcept {
+Status BumpOffsets<Sharing>::check_free_above(std::size_t depth) const noexcept {
+  std::size_t live = live_above(depth);
+  const bool is_doubtful = waits_for_late_ && position_at(mark_count_) > late_from_ &&
+                           position_of(state_.load()) > position_at(depth);
+  if (live == 0 && is_doubtful) live = live_in_doubt() + late_.load();
+  return live == 0 ? Status() : Status(Reason::kBlocksLive).live(live);
+}
+
+// Blocks that were live above that position are gone. Frees of what an earlier one took away below
+// it may have been taken for theirs, and are waited for in any case.
+template <class Sharing>
+void BumpOffsets<Sharing>::wait_for(std::size_t blocks, std::uint32_t position,
+                                    LateFrees late) noexcept {
+  if (late == LateFrees::kNeverCome && (!waits_for_late_ || position <= late_from_)) {
+    late_.store(0);
+    waits_for_late_ = false;
+    return;
+  }
+  if (blocks != 0) {
+    if (!waits_for_late_ || position < late_from_) late_from_ = position;
+    waits_for_late_ = true;
+    const std::uint32_t before = late_.load();
+    const bool fits = blocks <= UINT32_MAX - before;
+    late_.store(fits ? before + static_cast<std::uint32_t>(blocks) : UINT32_MAX);
+  }
+  if (late_.load() == 0 && live_in_doubt() == 0) waits_for_late_ = false;
+}
+
+// To the last of so many marks.
+template <class Sharing>
+void BumpOffsets<Sharing>::go_back(std::size_t depth, LateFrees late) noexcept {
+  const std::size_t live = live_above(depth);
+  const std::uint32_t position = position_at(depth);
   note_peak(position_of(state_.load()));
   state_.store(pack(position, 0));
   newest_.store(0);
+  mark_count_ = static_cast<std::uint32_t>(depth);
+  wait_for(live, position, late);
 }
 
 template <class Sharing>
 Status BumpOffsets<Sharing>::reset() noexcept {
-  if (const std::size_t live = live_blocks(); live != 0) {
-    return Status(Reason::kBlocksLive).live(live);
-  }
+  if (Status status = check_free_above(0); !status.ok()) return status;
   force_reset();
   return Status();
 }
 
 template <class Sharing>
 void BumpOffsets<Sharing>::force_reset(LateFrees late) noexcept {
-  abandon(live_blocks(), 0, late);
-  go_back(0);
-  mark_count_ = 0;
+  go_back(0, late);
 }
 
 template <class Sharing>
@@ -156,18 +214,14 @@ bool BumpOffsets<Sharing>::is_stale(PoolMark mark) const noexcept {
 template <class Sharing>
 Status BumpOffsets<Sharing>::rewind(PoolMark mark) noexcept {
   if (is_stale(mark)) return Status(Reason::kStaleMark);
-  if (const std::size_t live = live_above(mark.depth + 1); live != 0) {
-    return Status(Reason::kBlocksLive).live(live);
-  }
+  if (Status status = check_free_above(mark.depth + 1); !status.ok()) return status;
   return force_rewind(mark);
 }
 
 template <class Sharing>
 Status BumpOffsets<Sharing>::force_rewind(PoolMark mark, LateFrees late) noexcept {
   if (is_stale(mark)) return Status(Reason::kStaleMark);
-  abandon(live_above(mark.depth + 1), marks_[mark.depth].position, late);
-  go_back(marks_[mark.depth].position);
-  mark_count_ = mark.depth + 1;
+  go_back(mark.depth + 1, late);
   return Status();
 }
 

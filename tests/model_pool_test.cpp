@@ -262,6 +262,22 @@ TEST(ModelArea, WhatLoadingTakesSurvivesEveryRun) {
   expect_whole_space_free(pool);
 }
 
+TEST(ModelArea, LateFreesOfAnEarlierPlaceAreNotWaitedFor) {
+  ModelPool pool;
+  ASSERT_TRUE(pool.reserve(4096).ok());
+  ModelArea area(pool, "again");
+  ASSERT_TRUE(area.enter(needs(1024, 1024)).ok());
+  ASSERT_TRUE(area.begin_run().ok());
+  EXPECT_NE(area.fastMalloc(64), nullptr);
+  area.force_end_run();
+  ASSERT_TRUE(area.leave().ok());
+  ASSERT_TRUE(area.enter(needs(1024, 1024)).ok());
+  ASSERT_TRUE(area.begin_run().ok());
+  area.fastFree(area.fastMalloc(64));
+  EXPECT_EQ(area.statistics().stray_frees, 0U);
+  EXPECT_TRUE(area.end_run().ok());
+}
+
 TEST(ModelArea, NeverTakesMoreThanItsPlace) {
   ModelPool pool;
   ASSERT_TRUE(pool.reserve(4096).ok());

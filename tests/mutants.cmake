@@ -479,11 +479,30 @@ mutant("a size that wraps round is given" include/tenure/bump_offsets.h
   [[    if (size_bytes > capacity_bytes_) return Offset::none();]]
   [[]])
 mutant("late frees are taken for frees of what is live" include/tenure/bump_offsets.h
-  [[if (abandoned_.load() != 0 && is_late(begin)) return count_stray();]]
+  [[if (waits_for_late_) return free_among_late(begin);]]
   [[]])
 mutant("a free of what lies below a forced rewind is late" src/bump_offsets.cpp
-  [[return begin >= abandoned_from_ && take_one(abandoned_);]]
-  [[return take_one(abandoned_);]])
+  [[  if (begin < late_from_) {
+    return]]
+  [[  if (begin < late_from_ && false) {
+    return]])
+mutant("late frees are not counted before those of live blocks" src/bump_offsets.cpp
+  [[if (take_one(late_)) return count_stray();]]
+  [[]])
+mutant("a mark keeps apart what late frees have mixed" src/bump_offsets.cpp
+  [[if (live == 0 && is_doubtful) live]]
+  [[if (live == 0 && is_doubtful && false) live]])
+mutant("late frees that never come are forgotten below a mark" src/bump_offsets.cpp
+  [[if (late == LateFrees::kNeverCome && (!waits_for_late_ || position <= late_from_)) {]]
+  [[if (late == LateFrees::kNeverCome) {]])
+mutant("a reset widens where late frees are waited for" src/bump_offsets.cpp
+  [[  if (blocks != 0) {
+    if (!waits_for_late_]]
+  [[  if (blocks != 0 || waits_for_late_) {
+    if (!waits_for_late_]])
+mutant("a reset waits on when all late frees have come" src/bump_offsets.cpp
+  [[if (late_.load() == 0 && live_in_doubt() == 0) waits_for_late_ = false;]]
+  [[]])
 mutant("any block that ends at the position is the newest" include/tenure/bump_offsets.h
   [[const bool is_newest = newest_.load() == pack(begin, position);]]
   [[const bool is_newest = live_of(newest_.load()) == position;]])

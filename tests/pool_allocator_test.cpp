@@ -219,10 +219,135 @@ TYPED_TEST(EveryPool, AStaleFreeAfterAForcedResetNeverRewindsLiveMemory) {
   void* next = pool.fastMalloc(64);
   EXPECT_EQ(distance(fresh, next), 64U);
   EXPECT_EQ(*static_cast<std::uint8_t*>(fresh), 0x42);
-  pool.fastFree(next);  // no stale frees are to come any more: the newest comes back again
-  EXPECT_EQ(pool.used_bytes(), 64U);
+  pool.fastFree(next);
+  EXPECT_EQ(pool.used_bytes(), 128U);  // the first free may have been that of `fresh`
   pool.fastFree(fresh);
+  ASSERT_TRUE(pool.reset().ok());
+  pool.fastFree(pool.fastMalloc(64));  // nothing is in doubt any more
+  EXPECT_EQ(pool.used_bytes(), 0U);
   this->expect_whole_space_free(pool);
+}
+
+// An ordinary free comes first, at the place of the late one or at another.
+TYPED_TEST(EveryPool, ALateFreeIsNoFreeOfTheNewestBlock) {
+  TypeParam pool;
+  ASSERT_TRUE(pool.reserve(1024).ok());
+  void* freed = pool.fastMalloc(64);
+  void* late = pool.fastMalloc(64);
+  pool.fastFree(freed);
+  pool.force_reset();
+  pool.fastFree(pool.fastMalloc(64));
+  void* live = pool.fastMalloc(64);
+  ASSERT_EQ(live, late);
+  pool.fastFree(late);
+  void* next = pool.fastMalloc(64);
+  EXPECT_NE(next, live);
+  EXPECT_EQ(pool.reset().live_blocks, 2U);
+  pool.fastFree(live);
+  EXPECT_EQ(pool.reset().live_blocks, 1U);
+  pool.fastFree(next);
+  EXPECT_EQ(pool.statistics().stray_frees, 1U);
+  this->expect_whole_space_free(pool);
+}
+
+TYPED_TEST(EveryPool, ResetsOnceEverythingWasFreedInWhateverOrder) {
+  for (const bool late_comes_first : {true, false}) {
+    TypeParam pool;
+    ASSERT_TRUE(pool.reserve(4096).ok());
+    void* large = pool.fastMalloc(1024);
+    void* late = pool.fastMalloc(64);  // above all that comes later
+    pool.fastFree(large);
+    pool.force_reset();
+    void* block = pool.fastMalloc(64);
+    pool.fastFree(late_comes_first ? late : block);
+    EXPECT_EQ(pool.reset().live_blocks, 1U);
+    pool.fastFree(late_comes_first ? block : late);
+    EXPECT_EQ(pool.statistics().stray_frees, 1U);
+    this->expect_whole_space_free(pool);
+  }
+}
+
+TYPED_TEST(EveryPool, LateFreesOfOtherMemoryAreNotWaitedFor) {
+  TypeParam pool;
+  ASSERT_TRUE(pool.reserve(1024).ok());
+  EXPECT_NE(pool.fastMalloc(64), nullptr);
+  pool.force_reset();
+  ASSERT_TRUE(pool.reserve(4096).ok());
+  pool.fastFree(pool.fastMalloc(64));
+  EXPECT_EQ(pool.used_bytes(), 0U);
+  EXPECT_EQ(pool.statistics().stray_frees, 0U);
+  this->expect_whole_space_free(pool);
+}
+
+// The reference knows which free is whose: no block is ever handed out twice, no reset goes
+// through while one is live, and once all frees have come it does.
+TYPED_TEST(EveryPool, LateFreesInAnyOrderNeverHarmLiveBlocks) {
+  for (std::uint64_t seed = 0; seed < 300; ++seed) {
+    SCOPED_TRACE(seed);
+    test::Random random(seed);
+    TypeParam pool;
+    ASSERT_TRUE(pool.reserve(64 * 64).ok());
+    std::vector<void*> late;
+    std::vector<void*> live;
+    std::vector<PoolMark> marks;
+    std::vector<std::size_t> below;  // live blocks below each mark
+    const auto forget_marks = [&](std::size_t kept) {
+      marks.resize(kept);
+      below.resize(kept);
+    };
+    const auto free_one = [&](std::vector<void*>* blocks) {
+      const std::size_t index = random.size_below(blocks->size());
+      pool.fastFree((*blocks)[index]);
+      blocks->erase(blocks->begin() + static_cast<std::ptrdiff_t>(index));
+      if (blocks != &live) return;
+      for (std::size_t& count : below) count -= index < count ? 1 : 0;
+    };
+    for (int step = 0; step < 200; ++step) {
+      const std::size_t action = random.size_below(100);
+      if (action < 40) {
+        void* block = pool.fastMalloc(1 + random.size_below(128));
+        if (block == nullptr) continue;
+        for (void* other : live) ASSERT_LT(other, block);
+        live.push_back(block);
+      } else if (action < 65) {
+        if (!live.empty()) free_one(&live);
+      } else if (action < 80) {
+        if (!late.empty()) free_one(&late);
+      } else if (action < 86) {
+        const Result<PoolMark> mark = pool.mark();
+        if (!mark.ok()) continue;
+        forget_marks(mark->depth);
+        marks.push_back(*mark);
+        below.push_back(live.size());
+      } else if (action < 91) {
+        if (pool.reset().ok()) {
+          ASSERT_TRUE(live.empty());
+          forget_marks(0);
+        }
+      } else if (action < 93) {
+        late.insert(late.end(), live.begin(), live.end());
+        live.clear();
+        forget_marks(0);
+        pool.force_reset();
+      } else if (!marks.empty()) {
+        const std::size_t index = random.size_below(marks.size());
+        const bool is_forced = action < 95;
+        const Status status =
+            is_forced ? pool.force_rewind(marks[index]) : pool.rewind(marks[index]);
+        if (!status.ok()) continue;
+        if (!is_forced) {
+          ASSERT_EQ(live.size(), below[index]);
+        }
+        late.insert(late.end(), live.begin() + static_cast<std::ptrdiff_t>(below[index]),
+                    live.end());
+        live.resize(below[index]);
+        forget_marks(index + 1);
+      }
+    }
+    while (!late.empty()) free_one(&late);
+    while (!live.empty()) free_one(&live);
+    this->expect_whole_space_free(pool);
+  }
 }
 
 TYPED_TEST(EveryPool, WaitsForNoLateFreesWhenThereAreNone) {

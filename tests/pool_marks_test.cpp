@@ -18,10 +18,10 @@ class PoolMarks : public testing::Test {
  protected:
   PoolMarks() { EXPECT_TRUE(pool.reserve(1024).ok()); }
   ~PoolMarks() override {  // the whole space can be taken again
-    pool.force_reset();
+    pool.force_reset(LateFrees::kNeverCome);
     void* all = pool.fastMalloc(1024);
     EXPECT_NE(all, nullptr);
-    pool.force_reset();
+    pool.fastFree(all);
   }
   PoolMark mark() {
     const Result<PoolMark> result = pool.mark();
@@ -188,6 +188,60 @@ TEST_F(PoolMarks, AfterAForcedRewindOlderBlocksAreFreedAsEver) {
   EXPECT_TRUE(pool.reset().ok());
   pool.fastFree(pool.fastMalloc(64));
   EXPECT_EQ(pool.used_bytes(), 0U);
+}
+
+// Nor is it where the mark, and all above it, went with a reset since.
+TEST_F(PoolMarks, AResetDoesNotWidenWhereLateFreesAreWaitedFor) {
+  void* before = pool.fastMalloc(64);
+  const PoolMark position = mark();
+  void* late = pool.fastMalloc(64);
+  ASSERT_TRUE(pool.force_rewind(position).ok());
+  pool.fastFree(before);
+  ASSERT_TRUE(pool.reset().ok());
+  for (const std::size_t size : {64U, 256U}) {
+    pool.fastFree(pool.fastMalloc(size));  // begins below the late one
+    EXPECT_EQ(pool.statistics().stray_frees, 0U);
+    ASSERT_TRUE(pool.reset().ok());
+  }
+  pool.fastFree(late);
+  EXPECT_EQ(pool.statistics().stray_frees, 1U);
+  ASSERT_TRUE(pool.reset().ok());
+}
+
+// The first free is taken for the late one, though it is that of the block above the mark; the late
+// one then counts for the block below it, which is live.
+TEST_F(PoolMarks, ALateFreeOnOneSideOfAMarkDoesNotHideABlockOnTheOther) {
+  for (const bool is_forced : {false, true}) {
+    void* late = pool.fastMalloc(64);
+    pool.force_reset();
+    void* below = pool.fastMalloc(64);
+    const PoolMark position = mark();
+    void* above = pool.fastMalloc(64);
+    pool.fastFree(above);
+    ASSERT_EQ(late, below);
+    pool.fastFree(late);
+    if (is_forced) {
+      ASSERT_TRUE(pool.force_rewind(position, LateFrees::kNeverCome).ok());
+    }
+    EXPECT_EQ(pool.reset().reason(), Reason::kBlocksLive);
+    pool.force_reset(LateFrees::kNeverCome);
+  }
+}
+
+TEST_F(PoolMarks, RewindAgainOnceLateFreesHaveCome) {
+  void* kept = pool.fastMalloc(64);
+  const PoolMark position = mark();
+  void* late = pool.fastMalloc(64);
+  ASSERT_TRUE(pool.force_rewind(position).ok());
+  void* fresh = pool.fastMalloc(64);
+  pool.fastFree(fresh);
+  EXPECT_EQ(pool.rewind(position).live_blocks, 1U);
+  pool.fastFree(late);
+  ASSERT_TRUE(pool.rewind(position).ok());
+  pool.fastFree(pool.fastMalloc(64));
+  EXPECT_EQ(pool.used_bytes(), 64U);  // as ever
+  pool.fastFree(kept);
+  EXPECT_TRUE(pool.reset().ok());
 }
 
 TEST_F(PoolMarks, AStaleFreeAfterAForcedRewindNeverRewindsLiveMemory) {

@@ -42,8 +42,8 @@ struct BumpSpace {
 template <class Sharing>
 class BumpOffsets {
  public:
-  // Starts anew over that space, the peak too; other counts go on. Preconditions: the alignment is
-  // a power of two, no blocks are live.
+  // Starts anew over that space, the peak too; other counts go on, and late frees are waited for no
+  // longer. Preconditions: the alignment is a power of two, no blocks are live.
   void open(const BumpSpace& space) noexcept;
 
   // None when refused.
@@ -86,7 +86,7 @@ class BumpOffsets {
   bool free(std::size_t offset_bytes, Drop&& drop) noexcept {
     if (offset_bytes >= capacity_bytes_ || (offset_bytes & unit_mask_) != 0) return count_stray();
     const std::uint32_t begin = units_of(offset_bytes);
-    if (abandoned_.load() != 0 && is_late(begin)) return count_stray();
+    if (waits_for_late_) return free_among_late(begin);
     if (mark_count_ != 0 && begin < marks_[mark_count_ - 1].position) return free_below(begin);
     std::uint64_t seen = state_.load();
     for (;;) {
@@ -110,8 +110,13 @@ class BumpOffsets {
 
   // Gives back every block and forgets marks. Fails with kBlocksLive (live_blocks).
   [[nodiscard]] Status reset() noexcept;
-  // The same whatever is live. As many frees as blocks were live are taken to be of those blocks:
-  // they count as stray and give nothing back, so that live memory is never rewound.
+  // The same whatever is live. Whoever owns that may yet free it, perhaps where another block
+  // begins by then, and nothing tells the two frees apart. So with kMayCome the first frees, as
+  // many as blocks were live, count as stray, and until all of them have come no free gives bytes
+  // back and reset refuses what may be live. Where they never come, say so:
+  //
+  //   heap.force_reset();                        // owners free later: reset works after that
+  //   heap.force_reset(LateFrees::kNeverCome);   // owners are gone: reset works as ever
   void force_reset(LateFrees late = LateFrees::kMayCome) noexcept;
 
   // Fails with kTooMany. A mark where nothing was taken since the last one is the last one.
@@ -168,13 +173,18 @@ class BumpOffsets {
   Offset refuse() noexcept { return add(refusals_, 1), Offset::none(); }
   static void add(Count& count, std::size_t extra) noexcept;
   static bool take_one(Units& count) noexcept;
-  bool is_late(std::uint32_t begin) noexcept;
+  bool free_among_late(std::uint32_t begin) noexcept;
+  [[nodiscard]] std::uint32_t depth_of(std::uint32_t begin) const noexcept;
+  bool take_live(std::uint32_t depth) noexcept;
   bool free_below(std::uint32_t begin) noexcept;
   void note_peak(std::uint32_t position) noexcept;
   [[nodiscard]] bool is_stale(PoolMark mark) const noexcept;
+  [[nodiscard]] std::uint32_t position_at(std::size_t depth) const noexcept;
   [[nodiscard]] std::size_t live_above(std::size_t depth) const noexcept;
-  void abandon(std::size_t blocks, std::uint32_t position, LateFrees late) noexcept;
-  void go_back(std::uint32_t position) noexcept;
+  [[nodiscard]] std::size_t live_in_doubt() const noexcept;
+  [[nodiscard]] Status check_free_above(std::size_t depth) const noexcept;
+  void wait_for(std::size_t blocks, std::uint32_t position, LateFrees late) noexcept;
+  void go_back(std::size_t depth, LateFrees late) noexcept;
 
   typename Sharing::template Word<std::uint64_t> state_;   // position in units, live blocks
   typename Sharing::template Word<std::uint64_t> newest_;  // its begin and end in units
@@ -184,9 +194,10 @@ class BumpOffsets {
   std::uint32_t unit_shift_ = 0;
   std::uint32_t whole_units_ = 0;  // at most 2^31 - 1, so that no sum of two wraps round
   std::uint32_t mark_count_ = 0;
-  std::uint32_t abandoned_from_ = 0;  // in units
-  Units abandoned_;  // frees that may yet come for blocks that were there and above
-  Units peak_;       // in units, of positions that were left
+  std::uint32_t late_from_ = 0;  // in units, where what is freed late begins
+  bool waits_for_late_ = false;
+  Units late_;  // frees that may yet come, of which others may have been taken for some
+  Units peak_;  // in units, of positions that were left
   Count refusals_;
   Count strays_;
   std::uint32_t last_serial_ = 0;

@@ -68,7 +68,7 @@ class ModelArea final : public Allocator {
     force_end_run();
     return Status();
   }
-  // Whatever is live; late frees are as after a forced reset of a pool.
+  // Whatever is live; late frees are as after a forced reset of a pool, until the place goes.
   void force_end_run(LateFrees late = LateFrees::kMayCome) noexcept {
     if (!is_running_) return;
     run_.force_reset(late);

@@ -17,9 +17,10 @@ inline constexpr std::size_t kMaxMarks = 16;  // nested in each other
 
 // What a forced reset or rewind is told of the blocks that it takes away.
 enum class LateFrees : std::uint8_t {
-  kMayCome,    // their owners may yet free them: as many frees give nothing back
+  kMayCome,    // their owners may yet free them: until as many frees have come, none gives bytes
+               // back, and a reset or rewind refuses what may be live
   kNeverCome,  // their owners are gone, or never free, or a GuardAllocator keeps late frees back;
-               // nor are those of earlier resets waited for any longer
+               // nor are those of earlier ones waited for any longer, unless they lie below
 };
 
 struct PoolMark {
