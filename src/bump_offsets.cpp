@@ -12,10 +12,11 @@ void BumpOffsets<Sharing>::open(const BumpSpace& space) noexcept {
   go_back(0, LateFrees::kNeverCome);
   capacity_bytes_ = space.capacity_bytes;
   origin_ = space.origin;
+  const std::size_t unit_bytes = space.unit_bytes();
+  TENURE_ASSERT(padding_to_align(space.origin, unit_bytes) == 0);
+  unit_mask_ = unit_bytes - 1;
   unit_shift_ = 0;
-  while (std::size_t{1} << unit_shift_ < space.alignment_bytes) ++unit_shift_;
-  while (capacity_bytes_ >> unit_shift_ > UINT32_MAX / 2) ++unit_shift_;
-  unit_mask_ = (std::size_t{1} << unit_shift_) - 1;
+  while (std::size_t{1} << unit_shift_ < unit_bytes) ++unit_shift_;
   whole_units_ = units_of(capacity_bytes_);
   peak_.store(0);
 }

@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "internal/poison.h"
+#include "tenure/bump_offsets.h"
 
 namespace tenure {
 namespace {
@@ -12,11 +13,24 @@ namespace {
 // Shadow bytes stand for 8 bytes: with less alignment two threads' blocks would share one.
 constexpr std::size_t kPoisonGranuleBytes = 8;
 
+Status check_alignment(const PoolOptions& options) noexcept {
+  if (is_power_of_two(options.alignment_bytes)) return Status();
+  return Status(Reason::kNotPowerOfTwo).needed(options.alignment_bytes);
+}
+
+// So that a pool's units are aligned, too, where it is so large that they are larger.
+std::size_t base_alignment(std::size_t size_bytes, const PoolOptions& options) noexcept {
+  return BumpSpace()
+      .set_capacity_bytes(size_bytes)
+      .set_alignment_bytes(options.alignment_bytes)
+      .unit_bytes();
+}
+
 }  // namespace
 
 Status PoolMemory::reserve(std::size_t size_bytes) noexcept {
-  const std::size_t alignment = options_.alignment_bytes;
-  if (!is_power_of_two(alignment)) return Status(Reason::kNotPowerOfTwo).needed(alignment);
+  if (Status status = check_alignment(options_); !status.ok()) return status;
+  const std::size_t alignment = base_alignment(size_bytes, options_);
   std::uint64_t held = 0;
   if (!checked_add(size_bytes, options_.tail_bytes, &held) || alignment > SIZE_MAX / 2 ||
       held > SIZE_MAX / 2 - alignment) {
@@ -36,8 +50,8 @@ Status PoolMemory::reserve(std::size_t size_bytes) noexcept {
 }
 
 Status PoolMemory::lend(Span<std::byte> buffer) noexcept {
-  const std::size_t alignment = options_.alignment_bytes;
-  if (!is_power_of_two(alignment)) return Status(Reason::kNotPowerOfTwo).needed(alignment);
+  if (Status status = check_alignment(options_); !status.ok()) return status;
+  const std::size_t alignment = base_alignment(buffer.size(), options_);
   const std::uint64_t padding =
       padding_to_align(reinterpret_cast<std::uintptr_t>(buffer.data()), alignment);
   std::uint64_t lost = 0;
@@ -64,7 +78,7 @@ void PoolMemory::release() noexcept {
   if (poisons_) unpoison(base_, held_bytes_);
   if (!is_lent_ && base_ != nullptr) {
     const Upstream& upstream = options_.upstream;
-    upstream.deallocate(upstream.user, base_, held_bytes_, options_.alignment_bytes);
+    upstream.deallocate(upstream.user, base_, held_bytes_, base_alignment(size_bytes_, options_));
   }
   base_ = nullptr;
   size_bytes_ = 0;

@@ -506,6 +506,12 @@ mutant("a reset waits on when all late frees have come" src/bump_offsets.cpp
 mutant("any block that ends at the position is the newest" include/tenure/bump_offsets.h
   [[const bool is_newest = newest_.load() == pack(begin, position);]]
   [[const bool is_newest = live_of(newest_.load()) == position;]])
+mutant("a position and a size may wrap round together" include/tenure/bump_offsets.h
+  [[while (capacity_bytes / unit >= UINT32_MAX / 2) unit *= 2;]]
+  [[while (capacity_bytes / unit > UINT32_MAX / 2) unit *= 2;]])
+mutant("a pool's base is aligned to less than its units" src/pool_memory.cpp
+  [[const std::size_t alignment = base_alignment(buffer.size(), options_);]]
+  [[const std::size_t alignment = options_.alignment_bytes;]])
 mutant("a reset does not ask for blocks below marks" src/bump_offsets.cpp
   [[for (std::size_t i = depth; i < mark_count_; ++i) live += marks_[i].live.load();]]
   [[]])

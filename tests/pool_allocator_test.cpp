@@ -136,6 +136,32 @@ TYPED_TEST(EveryPool, AlignsToEveryPowerOfTwo) {
   }
 }
 
+// So large that it counts in units of 2 or 4 bytes; few of its pages are touched.
+TYPED_TEST(EveryPool, AlignsWhatIsTooLargeForUnitsOfOneByte) {
+  if (sizeof(std::size_t) == 4) GTEST_SKIP() << "more memory than there is";
+  constexpr std::size_t kBytes = (std::size_t{1} << 31) + 4096;
+  const Upstream pages = page_upstream();
+  auto* memory = static_cast<std::byte*>(pages.allocate(pages.user, kBytes, 1));
+  if (memory == nullptr) GTEST_SKIP() << "no room for 2 GiB of addresses";
+  {
+    TypeParam pool(PoolOptions().set_alignment_bytes(1).set_poison(false));
+    ASSERT_TRUE(pool.lend({memory + 1, kBytes - 1}).ok());
+    for (const std::size_t alignment : {2U, 4U, 1U}) {
+      test::LiveBlocks live;
+      void* first = pool.allocate(4, alignment);
+      live.add(first, 4, alignment);
+      void* second = pool.fastMalloc(4);
+      live.add(second, 4, 1);
+      live.expect_all_intact();
+      pool.fastFree(second);
+      pool.fastFree(first);
+      ASSERT_TRUE(pool.reset().ok());
+    }
+    EXPECT_EQ(pool.statistics().stray_frees, 0U);
+  }
+  pages.deallocate(pages.user, memory, kBytes, 1);
+}
+
 TYPED_TEST(EveryPool, TheNewestBlockComesBackAtOnceAndOthersAreCounted) {
   TypeParam pool;
   ASSERT_TRUE(pool.reserve(1024).ok());

@@ -282,7 +282,7 @@ TEST(BumpOffsets, CountsInLargerUnitsWhereTheSpaceIsLarge) {
 TEST(BumpOffsets, CountsInItsAlignmentWhereTheSpaceAllowsIt) {
   if (sizeof(std::size_t) == 4) GTEST_SKIP() << "larger than 32 bits can say";
   BumpOffsets<ThreadSafe> heap;
-  const auto units = static_cast<std::size_t>((std::uint64_t{1} << 31) - 1);
+  const auto units = static_cast<std::size_t>((std::uint64_t{1} << 31) - 2);
   heap.open(BumpSpace().set_capacity_bytes(units * 256).set_alignment_bytes(256));
   EXPECT_EQ(heap.allocate(1).bytes, 0U);
   EXPECT_EQ(heap.allocate(257).bytes, 256U);
@@ -291,6 +291,44 @@ TEST(BumpOffsets, CountsInItsAlignmentWhereTheSpaceAllowsIt) {
   EXPECT_TRUE(heap.allocate(0).is_none());
   EXPECT_TRUE(heap.free(Offset{1024}));
   EXPECT_EQ(heap.used_bytes(), 1024U);
+}
+
+// Where a position and a size in units are both as large as they get.
+TEST(BumpOffsets, ASpaceOfAnySizeIsHandedOutOnce) {
+  const std::uint64_t limit = std::uint64_t{1} << 31;
+  for (const std::uint64_t capacity : {limit - 2, limit - 1, limit, 2 * limit - 2, 2 * limit - 1,
+                                       2 * limit, 4 * limit - 1, 4 * limit + 1}) {
+    for (const std::uint64_t first : {std::uint64_t{1}, capacity / 2, capacity - 1}) {
+      if (capacity > SIZE_MAX / 2) continue;
+      SCOPED_TRACE(capacity);
+      BumpOffsets<ThreadSafe> heap;
+      heap.open(BumpSpace()
+                    .set_capacity_bytes(static_cast<std::size_t>(capacity))
+                    .set_alignment_bytes(1));
+      EXPECT_EQ(heap.allocate(static_cast<std::size_t>(first)).bytes, 0U);
+      const std::size_t live = heap.allocate(1).is_none() ? 1 : 2;
+      for (const std::uint64_t size : {capacity, capacity - 1}) {
+        EXPECT_TRUE(heap.allocate(static_cast<std::size_t>(size)).is_none()) << size;
+      }
+      EXPECT_LE(heap.used_bytes(), capacity);
+      EXPECT_GE(heap.used_bytes(), first);
+      EXPECT_EQ(heap.live_blocks(), live);
+    }
+  }
+}
+
+TEST(BumpOffsets, AlignsAddressesWhereUnitsAreLargerThanTheAlignment) {
+  if (sizeof(std::size_t) == 4) GTEST_SKIP() << "larger than 32 bits can say";
+  const BumpSpace space = BumpSpace()
+                              .set_capacity_bytes(static_cast<std::size_t>(std::uint64_t{1} << 32))
+                              .set_alignment_bytes(1);
+  EXPECT_EQ(space.unit_bytes(), 4U);  // 2^32 bytes are 2^31 units of 2
+  BumpOffsets<SingleOwner> heap;
+  heap.open(BumpSpace(space).set_origin(0x1004));
+  EXPECT_EQ(heap.allocate(8, 2).bytes, 0U);
+  EXPECT_EQ(heap.allocate(8, 16).bytes, 12U);  // 0x1004 + 8 + 4 padding
+  EXPECT_EQ(heap.allocate(8).bytes, 20U);
+  EXPECT_TRUE(heap.free(Offset{12}));
 }
 
 // The reference: a position, and which block is the newest.

@@ -25,7 +25,7 @@ namespace tenure {
 struct BumpSpace {
   std::size_t capacity_bytes = 0;  // at most SIZE_MAX / 2
   std::size_t alignment_bytes = static_cast<std::size_t>(kDefaultAlignmentBytes);
-  std::uintptr_t origin = 0;  // address of offset 0, a multiple of the alignment
+  std::uintptr_t origin = 0;  // address of offset 0, a multiple of unit_bytes()
 
   BumpSpace& set_capacity_bytes(std::size_t bytes) noexcept {
     return capacity_bytes = bytes, *this;
@@ -34,16 +34,24 @@ struct BumpSpace {
     return alignment_bytes = bytes, *this;
   }
   BumpSpace& set_origin(std::uintptr_t address) noexcept { return origin = address, *this; }
+
+  // Blocks take whole units: of the alignment, or in a space of 2^31 - 1 of those and more of twice
+  // that, and so on. So no sum of a position and a size, each a unit above the space at most, wraps
+  // round in 32 bits.
+  [[nodiscard]] std::size_t unit_bytes() const noexcept {
+    std::size_t unit = alignment_bytes;
+    while (capacity_bytes / unit >= UINT32_MAX / 2) unit *= 2;
+    return unit;
+  }
 };
 
 // allocate and free are O(1) (free of a block older than marks: O(marks)); with ThreadSafe any
 // threads may call them at the same time. All else is for one thread while no other is in a call.
-// Blocks take whole units of the alignment, from 2^31 units on of twice the alignment, and so on.
 template <class Sharing>
 class BumpOffsets {
  public:
   // Starts anew over that space, the peak too; other counts go on, and late frees are waited for no
-  // longer. Preconditions: the alignment is a power of two, no blocks are live.
+  // longer. Preconditions: as BumpSpace says, the alignment is a power of two, no blocks are live.
   void open(const BumpSpace& space) noexcept;
 
   // None when refused.
@@ -192,7 +200,7 @@ class BumpOffsets {
   std::uintptr_t origin_ = 0;
   std::size_t unit_mask_ = 0;
   std::uint32_t unit_shift_ = 0;
-  std::uint32_t whole_units_ = 0;  // at most 2^31 - 1, so that no sum of two wraps round
+  std::uint32_t whole_units_ = 0;
   std::uint32_t mark_count_ = 0;
   std::uint32_t late_from_ = 0;  // in units, where what is freed late begins
   bool waits_for_late_ = false;
