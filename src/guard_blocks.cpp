@@ -119,6 +119,7 @@ void* GuardBlocks::allocate(std::size_t size_bytes, std::size_t alignment_bytes)
   check_what_is_reused(memory, static_cast<std::size_t>(total));
   if (record->state == State::kUnused) ++used_records_;
   if (record->state == State::kReset) --reset_records_;
+  if (record->state == State::kLive) --live_blocks_;  // taken back, and nobody has said so
   record->block = block;
   record->size_bytes = size_bytes;
   record->front_bytes = static_cast<std::size_t>(front);
@@ -144,17 +145,27 @@ void GuardBlocks::free(void* memory) noexcept {
 }
 
 // AddressSanitizer finds writes into what was reset by itself, and would find ours.
-void GuardBlocks::note_reset() noexcept {
-  const bool writes_pattern = !poison_works();
+void GuardBlocks::note_reset(Span<const std::byte> memory) noexcept {
+  take_back(memory, !poison_works());
+}
+
+void GuardBlocks::note_gone(Span<const std::byte> memory) noexcept { take_back(memory, false); }
+
+// What was taken back before gets its pattern anew: the memory may have been filled since.
+void GuardBlocks::take_back(Span<const std::byte> memory, bool writes_pattern) noexcept {
+  const auto first = reinterpret_cast<std::uintptr_t>(memory.data());
   for (Record& record : records_) {
-    if (record.state != State::kLive) continue;
-    record.state = State::kReset;
+    if (record.state != State::kLive && record.state != State::kReset) continue;
+    if (reinterpret_cast<std::uintptr_t>(record.block) - first >= memory.size()) continue;
+    if (record.state == State::kLive) {
+      record.state = State::kReset;
+      --live_blocks_;
+      ++reset_records_;
+    }
     record.is_reported = false;
     record.has_pattern = writes_pattern;
     if (writes_pattern) std::memset(record.block, kResetPattern, record.size_bytes);
-    ++reset_records_;
   }
-  live_blocks_ = 0;
 }
 
 bool GuardBlocks::check() noexcept {

@@ -19,6 +19,7 @@
 #include "support/upstreams.h"
 #include "tenure/free_list_allocator.h"
 #include "tenure/heap_allocator.h"
+#include "tenure/model_area.h"
 #include "tenure/pool_allocator.h"
 
 namespace tenure {
@@ -143,7 +144,7 @@ TEST_F(Guard, FindsUseAfterAReset) {
   unsigned char* reused = take(64);
   unsigned char* quiet = take(64);
   pool.force_reset(LateFrees::kNeverCome);
-  guard.note_reset();
+  guard.note_reset(pool.unused_memory());
   EXPECT_EQ(guard.statistics().live_blocks, 0U);
   EXPECT_TRUE(guard.check());
   guard.fastFree(freed_late);
@@ -169,6 +170,95 @@ TEST_F(Guard, FindsUseAfterAReset) {
 #endif
   guard.fastFree(quiet);
   EXPECT_EQ(guard.counts().stale_frees, 2U);
+}
+
+TEST_F(Guard, LeavesAloneWhatLiesBelowARewind) {
+  unsigned char* kept = take(64);
+  std::memset(kept, 0x42, 64);
+  const Result<PoolMark> mark = pool.mark();
+  unsigned char* gone = take(64);
+  ASSERT_TRUE(pool.force_rewind(*mark, LateFrees::kNeverCome).ok());
+  guard.note_reset(pool.unused_memory());
+  EXPECT_EQ(kept[0], 0x42);
+  EXPECT_EQ(kept[63], 0x42);
+  EXPECT_EQ(guard.statistics().live_blocks, 1U);
+  guard.fastFree(gone);
+  EXPECT_EQ(guard.counts().stale_frees, 1U);
+  guard.fastFree(kept);
+  EXPECT_EQ(guard.counts().total(), 1U);
+}
+
+TEST_F(Guard, DoesNotCountABlockTwiceWhoseResetItWasNotTold) {
+  unsigned char* first = take(64);
+  pool.force_reset(LateFrees::kNeverCome);
+  EXPECT_EQ(take(64), first);
+  EXPECT_EQ(guard.statistics().live_blocks, 1U);
+  guard.fastFree(first);
+  EXPECT_TRUE(guard.check());
+}
+
+TEST(GuardAllocator, LeavesAloneWhatAModelHasLoadedWhenARunEnds) {
+  ModelPool pool(ModelPoolOptions().set_poison(false));
+  ASSERT_TRUE(pool.reserve(1 << 16).ok());
+  ModelArea area(pool, "model");
+  ModelNeeds needs;
+  needs.load_bytes = needs.run_bytes = 4096;
+  ASSERT_TRUE(area.enter(needs).ok());
+  GuardAllocator guard(area);
+  auto* weights = static_cast<unsigned char*>(guard.fastMalloc(64));
+  std::memset(weights, 0x42, 64);
+  ASSERT_TRUE(area.begin_run().ok());
+  EXPECT_NE(guard.fastMalloc(64), nullptr);
+  area.force_end_run(LateFrees::kNeverCome);
+  guard.note_reset(area.run_memory());
+  EXPECT_EQ(weights[0], 0x42);
+  EXPECT_EQ(weights[63], 0x42);
+  EXPECT_TRUE(guard.check());
+  EXPECT_EQ(guard.statistics().live_blocks, 1U);
+  guard.fastFree(weights);
+}
+
+TEST(GuardAllocator, DoesNotLookAtMemoryThatIsGone) {
+  PoolAllocator pool(PoolOptions().set_upstream(page_upstream()).set_poison(false));
+  ASSERT_TRUE(pool.reserve(1 << 20).ok());
+  GuardAllocator guard(pool);
+  void* block = guard.fastMalloc(1 << 16);
+  pool.force_reset(LateFrees::kNeverCome);
+  guard.note_reset(pool.unused_memory());
+  guard.note_gone(pool.unused_memory());
+  pool.discard_unused();
+  EXPECT_TRUE(guard.check());  // whose pages hold zeros by now
+  EXPECT_NE(guard.fastMalloc(64), nullptr);
+  pool.force_reset(LateFrees::kNeverCome);
+  guard.note_gone(pool.unused_memory());
+  ASSERT_TRUE(pool.release().ok());
+  EXPECT_TRUE(guard.check());  // where nothing is mapped any more
+  guard.fastFree(block);
+  EXPECT_EQ(guard.counts().stale_frees, 1U);
+  EXPECT_EQ(guard.counts().total(), 1U);
+}
+
+TEST(GuardAllocator, AccusesNobodyOfWhatTheNextModelWrites) {
+  ModelPool pool(ModelPoolOptions().set_use(ModelUse::kInTurn).set_poison(false));
+  ASSERT_TRUE(pool.reserve(1 << 16).ok());
+  ModelArea first(pool, "first");
+  ModelArea second(pool, "second");
+  ModelNeeds needs;
+  needs.run_bytes = 4096;
+  ASSERT_TRUE(first.enter(needs).ok());
+  ASSERT_TRUE(second.enter(needs).ok());
+  GuardAllocator guard(first);
+  ASSERT_TRUE(first.begin_run().ok());
+  EXPECT_NE(guard.fastMalloc(64), nullptr);
+  first.force_end_run(LateFrees::kNeverCome);
+  guard.note_gone(first.run_memory());
+  ASSERT_TRUE(second.begin_run().ok());
+  void* block = second.fastMalloc(4096);
+  ASSERT_NE(block, nullptr);
+  std::memset(block, 1, 4096);
+  EXPECT_TRUE(guard.check());
+  second.fastFree(block);
+  EXPECT_TRUE(second.end_run().ok());
 }
 
 TEST(GuardAllocator, NamesWhatIsLeftAtTheEnd) {

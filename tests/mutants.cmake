@@ -546,6 +546,12 @@ mutant("a piece has no tail" src/free_list_memory.cpp
 mutant("what is freed twice reaches the allocator inside" src/guard_blocks.cpp
   [[if (record->state == State::kFreed) return report(*record, "freed twice", &counts_.double_frees);]]
   [[if (record->state == State::kFreed) report(*record, "freed twice", &counts_.double_frees);]])
+mutant("what was not reset is overwritten" src/guard_blocks.cpp
+  [[if (reinterpret_cast<std::uintptr_t>(record.block) - first >= memory.size()) continue;]]
+  [[if (memory.empty() && first == 0) continue;]])
+mutant("memory that is gone is looked at" src/guard_blocks.cpp
+  [[    record.has_pattern = writes_pattern;]]
+  [[    record.has_pattern = !poison_works();]])
 mutant("the second model lies at the front, too" src/model_pool.cpp
   [[entered.offset_bytes = at_back ? gap.end_bytes - needed : gap.begin_bytes;]]
   [[entered.offset_bytes = at_back ? gap.begin_bytes : gap.begin_bytes;]])

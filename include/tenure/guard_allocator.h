@@ -9,19 +9,27 @@
 //   tenure::GuardAllocator guard(pool, tenure::GuardOptions().set_sink(sink));
 //   run(guard);
 //   if (!guard.check()) { ... }
-//   pool.force_reset(tenure::LateFrees::kNeverCome);   // the guard keeps them back
-//   guard.note_reset();
+//   pool.force_reset(tenure::LateFrees::kNeverCome);   // the guard keeps late frees back
+//   guard.note_reset(pool.unused_memory());
 
 #include <cstddef>
 
 #include "tenure/allocator.h"
 #include "tenure/guard_blocks.h"
+#include "tenure/span.h"
 
 namespace tenure {
 
 // For tests and for looking into a failure: each block costs two zones and 48 bytes of table. Not
 // thread-safe: for several threads, a LockedAllocator around it. The allocator inside must outlive
-// it, and must not be called but through it.
+// it, and must not be called but through it. What happens to its memory otherwise, it must be told:
+//
+//   after a reset or rewind of a pool      note_reset(pool.unused_memory())
+//   after the end of a ModelArea's run     note_reset(area.run_memory()), where models run at once
+//                                          note_gone(area.run_memory()), where they run in turn
+//   before reserve, lend, release,         note_gone(pool.unused_memory())
+//     discard_unused
+//   before a ModelArea leaves              note_gone of its two parts
 class GuardAllocator final : public Allocator {
  public:
   explicit GuardAllocator(Allocator& inner, const GuardOptions& options = GuardOptions()) noexcept
@@ -52,7 +60,8 @@ class GuardAllocator final : public Allocator {
   [[nodiscard]] const char* tag() const noexcept override { return blocks_.inner().tag(); }
 
   // As in GuardBlocks.
-  void note_reset() noexcept { blocks_.note_reset(); }
+  void note_reset(Span<const std::byte> memory) noexcept { blocks_.note_reset(memory); }
+  void note_gone(Span<const std::byte> memory) noexcept { blocks_.note_gone(memory); }
   bool check() noexcept { return blocks_.check(); }
   [[nodiscard]] const GuardCounts& counts() const noexcept { return blocks_.counts(); }
 

@@ -11,6 +11,7 @@
 
 #include "tenure/allocator.h"
 #include "tenure/array.h"
+#include "tenure/span.h"
 #include "tenure/status.h"
 #include "tenure/upstream.h"
 
@@ -53,8 +54,11 @@ class GuardBlocks {
   [[nodiscard]] void* allocate(std::size_t size_bytes, std::size_t alignment_bytes) noexcept;
   // What is no live block is reported and goes no further: no memory is touched.
   void free(void* memory) noexcept;
-  // Directly after the allocator inside was reset by force, before anything else is called here.
-  void note_reset() noexcept;
+  // The allocator inside has taken this memory back, whatever was live there, and keeps it: it is
+  // overwritten, to find late writes. Directly after that, before anything else is called here.
+  void note_reset(Span<const std::byte> memory) noexcept;
+  // This memory is gone, or will be, or may be another's: only late frees are found there.
+  void note_gone(Span<const std::byte> memory) noexcept;
   // Looks at every zone, and at what was live at a reset and has not been handed out since. True
   // when there is nothing new to report.
   bool check() noexcept;
@@ -78,6 +82,7 @@ class GuardBlocks {
   [[nodiscard]] Record* find(const void* memory) noexcept;
   [[nodiscard]] Record* provide(const void* memory) noexcept;
   [[nodiscard]] bool grow() noexcept;
+  void take_back(Span<const std::byte> memory, bool writes_pattern) noexcept;
   void report(const Record& record, const char* what, std::size_t* count) noexcept;
   void report(const void* memory, const char* what, std::size_t* count) noexcept;
   void check_zones(Record* record) noexcept;

@@ -119,6 +119,10 @@ class BasicPoolAllocator final : public Allocator {
     if (total_bytes() == 0) return 0;
     return static_cast<double>(used_bytes()) / static_cast<double>(total_bytes());
   }
+  // From the position to the end.
+  [[nodiscard]] Span<std::byte> unused_memory() const noexcept {
+    return {memory_.base() + used_bytes(), total_bytes() - used_bytes()};
+  }
   [[nodiscard]] bool owns(const void* memory) const noexcept {
     return memory_.offset_of(memory) < memory_.size_bytes();
   }
