@@ -94,6 +94,10 @@ ReasonEntry entry_of(Reason reason) noexcept {
       return {Code::kInvalidInput, "the mark is stale: the pool was rewound past it or reset"};
     case Reason::kPoolExhausted:
       return {Code::kLimitExceeded, "the pool has no room for it in one piece"};
+    case Reason::kHasPlace:
+      return {Code::kInUse, "the model has a place in its pool already"};
+    case Reason::kHasNoPlace:
+      return {Code::kInvalidInput, "the model has no place in its pool"};
     case Reason::kPlanBytesDamaged:
       return {Code::kUnsafePlan, "the bytes are not those of a plan, or are damaged"};
     case Reason::kPlanBytesVersion:

@@ -283,7 +283,7 @@ TEST(ModelArea, NeverTakesMoreThanItsPlace) {
   ASSERT_TRUE(pool.reserve(4096).ok());
   ModelArea area(pool, "small");
   ASSERT_TRUE(area.enter(needs(100, 200)).ok());
-  EXPECT_EQ(area.enter(needs(1, 1)).reason(), Reason::kBlocksLive);
+  EXPECT_EQ(area.enter(needs(1, 1)).reason(), Reason::kHasPlace);
   EXPECT_EQ(area.fastMalloc(129), nullptr);
   void* load = area.fastMalloc(128);
   EXPECT_NE(load, nullptr);
@@ -332,6 +332,37 @@ TEST(ModelArea, LendsTheMemoryOfARunToAPlannedArena) {
   ASSERT_TRUE(arena.commit_lent(area.run_memory(), layouts).ok());
   EXPECT_EQ(arena.region(RegionIndex(0)).data(), area.run_memory().data());
   std::memset(arena.region(RegionIndex(0)).data(), 1, 1000);
+}
+
+TEST(ModelArea, RunsNowhereBeforeItHasAPlace) {
+  ModelPool pool(options(ModelUse::kInTurn));
+  ASSERT_TRUE(pool.reserve(4096).ok());
+  ModelArea outside(pool, "outside");
+  ModelArea inside(pool, "inside");
+  ASSERT_TRUE(inside.enter(needs(64, 64)).ok());
+  EXPECT_EQ(outside.begin_run().reason(), Reason::kHasNoPlace);
+  EXPECT_FALSE(outside.is_running());
+  ASSERT_TRUE(inside.begin_run().ok());
+  EXPECT_EQ(outside.begin_run().reason(), Reason::kHasNoPlace);
+  EXPECT_TRUE(inside.end_run().ok());
+}
+
+TEST(ModelArea, LeavesByForceWhateverIsLive) {
+  ModelPool pool(options(ModelUse::kInTurn));
+  ASSERT_TRUE(pool.reserve(4096).ok());
+  ModelArea area(pool, "never frees");
+  for (int round = 0; round < 2; ++round) {
+    ASSERT_TRUE(area.enter(needs(1024, 1024)).ok());
+    EXPECT_NE(area.fastMalloc(1000), nullptr);
+    ASSERT_TRUE(area.begin_run().ok());
+    EXPECT_NE(area.fastMalloc(100), nullptr);
+    area.force_leave();
+    EXPECT_FALSE(area.is_running());
+    EXPECT_EQ(area.statistics().live_blocks, 0U);
+    EXPECT_EQ(area.recorded_needs().load_bytes, 1024U);  // 1000 + 24 rounding
+    area.force_leave();
+  }
+  expect_whole_space_free(pool);
 }
 
 TEST(ModelArea, EndingWithLiveBlocksIsReportedAndFreesItsPlace) {

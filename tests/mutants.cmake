@@ -558,6 +558,10 @@ mutant("the second model lies at the front, too" src/model_pool.cpp
 mutant("two models that run in turn run at once" src/model_pool.cpp
   [[if (running_ != nullptr) return Status(Reason::kRunInProgress);]]
   [[]])
+mutant("a model without a place runs" include/tenure/model_area.h
+  [[    if (!is_in_) return Status(Reason::kHasNoPlace);
+]]
+  [[]])
 mutant("loading and running share a part" include/tenure/model_area.h
   [[PoolAllocator& current() noexcept { return is_running_ ? run_ : load_; }]]
   [[PoolAllocator& current() noexcept { return load_; }]])

@@ -31,15 +31,12 @@ class ModelArea final : public Allocator {
       : pool_(pool), load_(part_options(pool, tag)), run_(part_options(pool, tag)) {}
   ~ModelArea() {
     report_live_blocks(tag(), ModelArea::statistics(), pool_.options().sink);
-    force_end_run();
-    load_.force_reset();
-    give_up_place();
+    force_leave();
   }
 
-  // Takes a place of that size. Fails as ModelPool::enter does, or with kBlocksLive when it has a
-  // place already.
+  // Takes a place of that size. Fails as ModelPool::enter does, or with kHasPlace.
   [[nodiscard]] Status enter(const ModelNeeds& needs) noexcept {
-    if (is_in_) return Status(Reason::kBlocksLive).live(load_.statistics().live_blocks);
+    if (is_in_) return Status(Reason::kHasPlace);
     if (Status status = pool_.enter(&place_, needs); !status.ok()) return status;
     is_in_ = true;
     return lent(load_, pool_.load_memory(place_));
@@ -51,10 +48,18 @@ class ModelArea final : public Allocator {
     give_up_place();
     return Status();
   }
+  // Whatever runs or is live, for runtimes that never free their weights. What is freed late must
+  // not come while another model, or this one again, may have the place.
+  void force_leave() noexcept {
+    force_end_run(LateFrees::kNeverCome);
+    load_.force_reset(LateFrees::kNeverCome);
+    give_up_place();
+  }
 
-  // From here on requests are the run's. Fails with kRunInProgress: of this model, or where models
-  // run in turn of another.
+  // From here on requests are the run's. Fails with kHasNoPlace, or with kRunInProgress: of this
+  // model, or where models run in turn of another.
   [[nodiscard]] Status begin_run() noexcept {
+    if (!is_in_) return Status(Reason::kHasNoPlace);
     if (is_running_) return Status(Reason::kRunInProgress);
     if (Status status = pool_.begin_run(&place_); !status.ok()) return status;
     is_running_ = true;
@@ -102,6 +107,7 @@ class ModelArea final : public Allocator {
   void fastFree(void* memory) noexcept override {
     (load_.owns(memory) ? load_ : run_).fastFree(memory);
   }
+  // Bytes and blocks of both parts; peak_bytes is the sum of their peaks, whenever each was.
   [[nodiscard]] AllocatorStatistics statistics() const noexcept override {
     const AllocatorStatistics load = load_.statistics();
     const AllocatorStatistics run = run_.statistics();

@@ -72,6 +72,8 @@ enum class Reason : std::uint8_t {
   kRunInProgress,  // a model is running, in memory that it has for itself
   kStaleMark,      // what the mark remembers is gone: rewound past it, or reset
   kPoolExhausted,  // no room for this in the pool, or not in one piece
+  kHasPlace,       // a model is in its pool already
+  kHasNoPlace,     // a model that is not in its pool would run
   // Plans as bytes.
   kPlanBytesDamaged,  // what is there is not a plan, or not all of it, or altered
   kPlanBytesVersion,  // a version of the format that this library does not read
