@@ -2,6 +2,7 @@
 
 #include "tenure/model_pool.h"
 
+#include "internal/poison.h"
 #include "internal/region_sum.h"
 
 namespace tenure {
@@ -213,6 +214,12 @@ Span<std::byte> ModelPool::run_memory(const ModelPlace& place) const noexcept {
   const std::size_t begin =
       is_in_turn() ? whole_bytes() - place.run_bytes : place.offset_bytes + place.load_bytes;
   return {memory_.base() + begin, place.run_bytes};
+}
+
+Span<std::byte> ModelPool::open_run_memory(const ModelPlace& place) const noexcept {
+  const Span<std::byte> memory = run_memory(place);
+  if (poison_works()) unpoison(memory.data(), memory.size());
+  return memory;
 }
 
 }  // namespace tenure

@@ -365,6 +365,31 @@ TEST(ModelArea, LeavesByForceWhateverIsLive) {
   expect_whole_space_free(pool);
 }
 
+TEST(ModelArea, LendsTheMemoryOfEachRunToAPlannedArena) {
+  const RegionLayout layouts[] = {{1000, 64, false}};
+  const Result<ModelNeeds> model = needs_of(layouts);
+  for (const ModelUse use : {ModelUse::kAtOnce, ModelUse::kInTurn}) {
+    ModelPool pool(ModelPoolOptions().set_use(use));
+    ASSERT_TRUE(pool.reserve(4096).ok());
+    ModelArea planned(pool, "planned");
+    ModelArea other(pool, "other");
+    ASSERT_TRUE(planned.enter(*model).ok());
+    ASSERT_TRUE(other.enter(needs(0, 1024)).ok());
+    for (int run = 0; run < 3; ++run) {
+      ASSERT_TRUE(planned.begin_run().ok());
+      SimpleMemoryArena arena;
+      ASSERT_TRUE(arena.commit_lent(planned.run_memory(), layouts).ok());
+      std::memset(arena.region(RegionIndex(0)).data(), run, 1000);
+      ASSERT_TRUE(planned.end_run().ok());
+      ASSERT_TRUE(other.begin_run().ok());
+      void* block = other.fastMalloc(1000);
+      std::memset(block, run, 1000);
+      other.fastFree(block);
+      ASSERT_TRUE(other.end_run().ok());
+    }
+  }
+}
+
 TEST(ModelArea, EndingWithLiveBlocksIsReportedAndFreesItsPlace) {
   test::CollectedText text;
   ModelPool pool(ModelPoolOptions().set_sink(text.sink()));

@@ -82,12 +82,18 @@ class ModelArea final : public Allocator {
   }
   [[nodiscard]] bool is_running() const noexcept { return is_running_; }
 
-  // The memory of a run, for a planned arena in place of the allocator: between begin_run and
-  // end_run, and where models run at once from enter on. Empty for a model without.
-  [[nodiscard]] Span<std::byte> run_memory() const noexcept { return pool_.run_memory(place_); }
+  // The memory of a run, for a planned arena in place of requests: between begin_run and end_run,
+  // asked for in each run, because that tells AddressSanitizer that it may be touched; where models
+  // run at once, it stays the same from enter on. Empty for a model without.
+  [[nodiscard]] Span<std::byte> run_memory() const noexcept {
+    return is_running_ ? pool_.open_run_memory(place_) : pool_.run_memory(place_);
+  }
+  // What loading takes its blocks from.
+  [[nodiscard]] Span<std::byte> load_memory() const noexcept { return pool_.load_memory(place_); }
 
   // What was really taken, since enter or between enter and leave: for a place that is just large
-  // enough the next time.
+  // enough the next time. A request with an alignment above the pool's may skip more bytes in
+  // another place: as many as that alignment is larger, where there were such requests.
   [[nodiscard]] ModelNeeds recorded_needs() const noexcept {
     if (!is_in_) return recorded_needs_;
     ModelNeeds needs;
