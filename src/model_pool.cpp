@@ -194,13 +194,15 @@ void ModelPool::leave(ModelPlace* place) noexcept {
 
 Status ModelPool::begin_run(const ModelPlace* place) noexcept {
   if (!is_in_turn()) return Status();
-  if (running_ != nullptr) return Status(Reason::kRunInProgress);
-  running_ = place;
-  return Status();
+  const ModelPlace* nobody = nullptr;
+  const bool is_first = running_.compare_exchange_strong(nobody, place, std::memory_order_acquire,
+                                                         std::memory_order_relaxed);
+  return is_first ? Status() : Status(Reason::kRunInProgress);
 }
 
 void ModelPool::end_run(const ModelPlace* place) noexcept {
-  if (running_ == place) running_ = nullptr;
+  if (running_.load(std::memory_order_relaxed) != place) return;
+  running_.store(nullptr, std::memory_order_release);
 }
 
 Span<std::byte> ModelPool::load_memory(const ModelPlace& place) const noexcept {

@@ -556,8 +556,8 @@ mutant("the second model lies at the front, too" src/model_pool.cpp
   [[entered.offset_bytes = at_back ? gap.end_bytes - needed : gap.begin_bytes;]]
   [[entered.offset_bytes = at_back ? gap.begin_bytes : gap.begin_bytes;]])
 mutant("two models that run in turn run at once" src/model_pool.cpp
-  [[if (running_ != nullptr) return Status(Reason::kRunInProgress);]]
-  [[]])
+  [[return is_first ? Status() : Status(Reason::kRunInProgress);]]
+  [[return is_first || place != nullptr ? Status() : Status(Reason::kRunInProgress);]])
 mutant("a model without a place runs" include/tenure/model_area.h
   [[    if (!is_in_) return Status(Reason::kHasNoPlace);
 ]]

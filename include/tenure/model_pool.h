@@ -11,6 +11,7 @@
 //   if (!bytes.ok() || !pool.reserve(*bytes).ok()) { ... }
 //   tenure::ModelArea detector(pool, "detector");      // model_area.h: an Allocator
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 
@@ -74,7 +75,7 @@ struct ModelPlace {
 };
 
 // Neither copied nor moved; the upstream and a lent buffer must outlive it, and it must outlive its
-// areas. Not thread-safe; the areas are.
+// areas. Not thread-safe, but for begin_run and end_run of different areas; the areas are.
 //
 // A place is the smallest gap that suffices; the first lies at the front and the next at the back,
 // so that of two models either can go and leave its room and the gap in one piece.
@@ -123,7 +124,7 @@ class ModelPool {
   ModelPoolOptions options_;
   PoolMemory memory_;
   ModelPlace* first_ = nullptr;
-  const ModelPlace* running_ = nullptr;  // of models that run in turn
+  std::atomic<const ModelPlace*> running_{nullptr};  // of models that run in turn
 };
 
 }  // namespace tenure
