@@ -53,18 +53,34 @@ Result<std::size_t> bytes_of(Span<const ModelNeeds> models, const ModelPoolOptio
   return static_cast<std::size_t>(total);
 }
 
+// Wherever a place begins, which is aligned as the pool is.
+Result<std::size_t> bytes_in_a_place(const internal::RegionSum& sum,
+                                     const ModelPoolOptions& options) noexcept {
+  std::uint64_t bytes = sum.bytes;
+  if (bytes != 0 && sum.alignment_bytes > options.alignment_bytes) {
+    bytes += sum.alignment_bytes - options.alignment_bytes;
+  }
+  if (bytes > SIZE_MAX / 2) return Status(Reason::kAddressSpace).needed(bytes);
+  return static_cast<std::size_t>(bytes);
+}
+
 }  // namespace
 
-Result<ModelNeeds> needs_of(Span<const RegionLayout> layouts) noexcept {
+Result<ModelNeeds> needs_of(Span<const RegionLayout> layouts,
+                            const ModelPoolOptions& options) noexcept {
   internal::RegionSum run;
   internal::RegionSum load;
   for (std::uint32_t i = 0; i < layouts.size(); ++i) {
     internal::RegionSum& sum = layouts[i].keeps_contents ? load : run;
     if (Status status = sum.add(layouts[i], RegionIndex(i)); !status.ok()) return status;
   }
+  const Result<std::size_t> load_bytes = bytes_in_a_place(load, options);
+  const Result<std::size_t> run_bytes = bytes_in_a_place(run, options);
+  if (!load_bytes.ok()) return load_bytes.status();
+  if (!run_bytes.ok()) return run_bytes.status();
   ModelNeeds needs;
-  needs.load_bytes = static_cast<std::size_t>(load.bytes);
-  needs.run_bytes = static_cast<std::size_t>(run.bytes);
+  needs.load_bytes = *load_bytes;
+  needs.run_bytes = *run_bytes;
   return needs;
 }
 

@@ -90,8 +90,12 @@ TEST(ModelPool, TakesNeedsFromThePlansOfItsModels) {
   const RegionLayout layouts[] = {{1000, 64, false}, {100, 16, true}, {10, 256, false}};
   const Result<ModelNeeds> model = needs_of(layouts);
   ASSERT_TRUE(model.ok());
-  EXPECT_EQ(model->run_bytes, 1034U);  // 1000 + 24 padding + 10
+  EXPECT_EQ(model->run_bytes, 1226U);  // 1000 + 24 padding + 10, and 256 - 64 of the place
   EXPECT_EQ(model->load_bytes, 100U);
+  const ModelPoolOptions aligned = ModelPoolOptions().set_alignment_bytes(256);
+  EXPECT_EQ(needs_of(layouts, aligned)->run_bytes, 1034U);
+  const RegionLayout widest[] = {{SIZE_MAX / 2 - 256, 256, true}};
+  EXPECT_EQ(needs_of(widest, aligned)->load_bytes, SIZE_MAX / 2 - 256);
   const RegionLayout bad[] = {{8, 8, true}, {8, 7, true}};
   EXPECT_EQ(needs_of(bad).status().reason(), Reason::kNotPowerOfTwo);
   EXPECT_EQ(needs_of(bad).status().region, RegionIndex(1));
@@ -415,6 +419,22 @@ TEST(ModelPool, ModelsInTurnRunOneAtATimeOnAnyThreads) {
   }
   for (std::thread& thread : threads) thread.join();
   EXPECT_EQ(collisions.load(), 0);
+}
+
+// A place begins where the pool is aligned, a region where it wants to.
+TEST(ModelArea, APlannedArenaWithALargerAlignmentFitsInAnyPlace) {
+  const RegionLayout layouts[] = {{1000, 256, false}, {100, 512, true}};
+  const ModelNeeds models[] = {needs(64, 0), *needs_of(layouts)};
+  ModelPool pool;
+  ASSERT_TRUE(pool.reserve(*bytes_by_sum(models, pool.options())).ok());
+  ModelArea before(pool, "before");
+  ModelArea area(pool, "planned");
+  ASSERT_TRUE(before.enter(models[0]).ok());
+  ASSERT_TRUE(area.enter(models[1]).ok());
+  SimpleMemoryArena run;
+  SimpleMemoryArena load;
+  EXPECT_TRUE(run.commit_lent(area.run_memory(), {layouts, 1}).ok());
+  EXPECT_TRUE(load.commit_lent(area.load_memory(), {layouts + 1, 1}).ok());
 }
 
 TEST(ModelArea, EndingWithLiveBlocksIsReportedAndFreesItsPlace) {

@@ -562,6 +562,9 @@ mutant("a model without a place runs" include/tenure/model_area.h
   [[    if (!is_in_) return Status(Reason::kHasNoPlace);
 ]]
   [[]])
+mutant("a place is as aligned as any region" src/model_pool.cpp
+  [[bytes += sum.alignment_bytes - options.alignment_bytes;]]
+  [[bytes += 0;]])
 mutant("loading and running share a part" include/tenure/model_area.h
   [[PoolAllocator& current() noexcept { return is_running_ ? run_ : load_; }]]
   [[PoolAllocator& current() noexcept { return load_; }]])

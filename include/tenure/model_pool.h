@@ -56,8 +56,11 @@ struct ModelNeeds {
 };
 
 // Regions that keep their contents are taken for good, the others for a run; one behind the other,
-// aligned. Fails with kAddressSpace or kNotPowerOfTwo (region).
-[[nodiscard]] Result<ModelNeeds> needs_of(Span<const RegionLayout> layouts) noexcept;
+// aligned; with what aligning the first may take, where regions are aligned to more than the pool.
+// Fails with kAddressSpace or kNotPowerOfTwo (region).
+[[nodiscard]] Result<ModelNeeds> needs_of(
+    Span<const RegionLayout> layouts,
+    const ModelPoolOptions& options = ModelPoolOptions()) noexcept;
 
 // Bytes of a pool for all these models: in turn the sum of what they keep and the largest run, at
 // once the sum of both. With rounding and tails. Fails with kAddressSpace or kNotPowerOfTwo.
