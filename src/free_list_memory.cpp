@@ -21,15 +21,16 @@ FreeListMemory::~FreeListMemory() {
   for (std::uint32_t i = 0; i < piece_end_; ++i) give_back(i);
 }
 
+void FreeListMemory::deallocate(const Piece& piece) noexcept {
+  if (piece.is_lent || piece.base == nullptr) return;
+  options_.upstream.deallocate(options_.upstream.user, piece.base, piece.held_bytes,
+                               piece.alignment_bytes);
+}
+
 void FreeListMemory::give_back(std::uint32_t range) noexcept {
-  Piece& piece = pieces_[range];
-  if (piece.base == nullptr) return;
-  held_bytes_ -= piece.held_bytes;
-  if (!piece.is_lent) {
-    options_.upstream.deallocate(options_.upstream.user, piece.base, piece.held_bytes,
-                                 piece.alignment_bytes);
-  }
-  piece = Piece();
+  held_bytes_ -= pieces_[range].held_bytes;
+  deallocate(pieces_[range]);
+  pieces_[range] = Piece();
 }
 
 Status FreeListMemory::check_budget(const Piece& piece) const noexcept {
@@ -48,7 +49,8 @@ Status FreeListMemory::adopt(const Piece& piece) noexcept {
   return Status();
 }
 
-Status FreeListMemory::take(std::size_t size_bytes, std::size_t alignment_bytes) noexcept {
+Result<FreeListMemory::Piece> FreeListMemory::measure(std::size_t size_bytes,
+                                                      std::size_t alignment_bytes) const noexcept {
   const std::size_t granule = offsets_.granule_bytes();
   std::uint64_t whole = 0;
   std::uint64_t held = 0;
@@ -61,20 +63,26 @@ Status FreeListMemory::take(std::size_t size_bytes, std::size_t alignment_bytes)
   piece.size_bytes = static_cast<std::size_t>(whole);
   piece.held_bytes = static_cast<std::size_t>(held);
   piece.alignment_bytes = alignment_bytes;
+  return piece;
+}
+
+// The upstream is asked last, for what will surely be used.
+Status FreeListMemory::take(Piece piece) noexcept {
   if (Status status = check_budget(piece); !status.ok()) return status;
+  if (Status status = offsets_.check_range(piece.size_bytes); !status.ok()) return status;
   piece.base = static_cast<std::byte*>(
       options_.upstream.allocate(options_.upstream.user, piece.held_bytes, piece.alignment_bytes));
   if (piece.base == nullptr) return Status(Reason::kUpstreamRefused).needed(piece.held_bytes);
   const Status status = adopt(piece);
-  if (!status.ok()) {
-    options_.upstream.deallocate(options_.upstream.user, piece.base, piece.held_bytes,
-                                 piece.alignment_bytes);
-  }
+  if (!status.ok()) deallocate(piece);
   return status;
 }
 
 Status FreeListMemory::reserve(std::size_t size_bytes) noexcept {
-  return take(size_bytes, options_.alignment_bytes);
+  Result<Piece> piece = measure(size_bytes, options_.alignment_bytes);
+  if (!piece.ok()) return piece.status();
+  piece->is_reserved = true;
+  return take(*piece);
 }
 
 Status FreeListMemory::lend(Span<std::byte> buffer) noexcept {
@@ -96,15 +104,29 @@ Status FreeListMemory::lend(Span<std::byte> buffer) noexcept {
 }
 
 // The more pieces there are, the more is taken ahead: from a 32nd of what is held to as much again,
-// so that little is held in vain, and yet pieces suffice. When that is not to be had, what is
-// needed; for which pieces without blocks may have to go.
-bool FreeListMemory::grow_for(std::size_t size_bytes, std::size_t alignment_bytes) noexcept {
+// so that little is held in vain, and yet pieces suffice; no more than the budget allows.
+std::size_t FreeListMemory::bytes_ahead() const noexcept {
   const std::size_t share_bytes = held_bytes_ / kMaxRanges * piece_end_;
-  const std::size_t ahead_bytes =
+  const std::size_t wanted_bytes =
       share_bytes > options_.piece_bytes ? share_bytes : options_.piece_bytes;
-  if (ahead_bytes > size_bytes && take(ahead_bytes, alignment_bytes).ok()) return true;
-  if (take(size_bytes, alignment_bytes).ok()) return true;
-  return trim() != 0 && take(size_bytes, alignment_bytes).ok();
+  const std::size_t left_bytes = options_.budget_bytes - held_bytes_;
+  if (left_bytes <= options_.tail_bytes) return 0;
+  const std::size_t most_bytes =
+      (left_bytes - options_.tail_bytes) & ~(offsets_.granule_bytes() - 1);
+  return wanted_bytes < most_bytes ? wanted_bytes : most_bytes;
+}
+
+// What the upstream does not give is asked for by halves, down to what is needed; for that, pieces
+// without blocks may have to go.
+bool FreeListMemory::grow_for(std::size_t size_bytes, std::size_t alignment_bytes) noexcept {
+  const Result<Piece> needed = measure(size_bytes, alignment_bytes);
+  if (!needed.ok()) return false;
+  for (std::size_t bytes = bytes_ahead(); bytes > size_bytes; bytes /= 2) {
+    const Result<Piece> ahead = measure(bytes, alignment_bytes);
+    if (ahead.ok() && take(*ahead).ok()) return true;
+  }
+  if (take(*needed).ok()) return true;
+  return trim_for(*needed) && take(*needed).ok();
 }
 
 void* FreeListMemory::allocate(std::size_t size_bytes, std::size_t alignment_bytes) noexcept {
@@ -124,15 +146,32 @@ void FreeListMemory::free(void* memory) noexcept {
   offsets_.free_address(reinterpret_cast<std::uintptr_t>(memory));
 }
 
-std::size_t FreeListMemory::trim() noexcept {
+bool FreeListMemory::can_trim(std::uint32_t range, Trim which) const noexcept {
+  const Piece& piece = pieces_[range];
+  if (piece.is_lent || (which == Trim::kTakenForRequests && piece.is_reserved)) return false;
+  return offsets_.is_unused(range);
+}
+
+std::size_t FreeListMemory::trim(Trim which) noexcept {
   const std::size_t before_bytes = held_bytes_;
   for (std::uint32_t i = 0; i < piece_end_; ++i) {
-    if (pieces_[i].is_lent || !offsets_.is_unused(i)) continue;
+    if (!can_trim(i, which)) continue;
     offsets_.remove_range(i);
     give_back(i);
   }
   while (piece_end_ != 0 && pieces_[piece_end_ - 1].base == nullptr) --piece_end_;
   return before_bytes - held_bytes_;
+}
+
+std::size_t FreeListMemory::trim() noexcept { return trim(Trim::kAll); }
+
+// Not for what would pass the budget all the same.
+bool FreeListMemory::trim_for(const Piece& piece) noexcept {
+  std::size_t left_bytes = options_.budget_bytes - held_bytes_;
+  for (std::uint32_t i = 0; i < piece_end_; ++i) {
+    if (can_trim(i, Trim::kTakenForRequests)) left_bytes += pieces_[i].held_bytes;
+  }
+  return piece.held_bytes <= left_bytes && trim(Trim::kTakenForRequests) != 0;
 }
 
 }  // namespace tenure

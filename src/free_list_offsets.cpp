@@ -280,14 +280,24 @@ inline void FreeListOffsets::merge_into_below(std::uint32_t index) noexcept {
 
 // ---- ranges
 
-Result<std::uint32_t> FreeListOffsets::add_range(std::size_t size_bytes,
-                                                 std::uintptr_t origin) noexcept {
+std::uint32_t FreeListOffsets::first_unused_range() const noexcept {
   std::uint32_t range = 0;
   while (range < kMaxRanges && ranges_[range].granules != 0) ++range;
+  return range;
+}
+
+Status FreeListOffsets::check_range(std::size_t size_bytes) const noexcept {
   const std::size_t granules = size_bytes >> shift_;
-  if (range == kMaxRanges || granules == 0 || granules > kMaxGranules) {
-    return Status(Reason::kTooMany);
-  }
+  const bool can_add =
+      first_unused_range() != kMaxRanges && granules != 0 && granules <= kMaxGranules;
+  return can_add ? Status() : Status(Reason::kTooMany);
+}
+
+Result<std::uint32_t> FreeListOffsets::add_range(std::size_t size_bytes,
+                                                 std::uintptr_t origin) noexcept {
+  if (Status status = check_range(size_bytes); !status.ok()) return status;
+  const std::uint32_t range = first_unused_range();
+  const std::size_t granules = size_bytes >> shift_;
   if (!provide_spares(1)) return Status(Reason::kUpstreamRefused).needed(sizeof(Node));
   const std::uint32_t index = take_spare();
   // Without an origin, as far from the others as may be.

@@ -16,6 +16,7 @@
 #include "support/texts.h"
 #include "support/traces.h"
 #include "support/upstreams.h"
+#include "tenure/buffer_upstream.h"
 
 namespace tenure {
 namespace {
@@ -224,6 +225,74 @@ TEST(FreeListAllocator, KeepsToItsBudgetToTheByte) {
       allocator.fastFree(all);
     }
   }
+}
+
+// However little the first pieces leave of the budget, and whatever the upstream has left.
+TEST(FreeListAllocator, SmallRequestsUseTheBudgetUp) {
+  for (const std::size_t piece : {std::size_t{0}, std::size_t{4096}, std::size_t{65536}}) {
+    for (std::size_t budget = 1 << 18; budget < kMegabyte; budget += 37 * 1024 + 100) {
+      SCOPED_TRACE(budget);
+      TestUpstream upstream;
+      FreeListAllocator allocator(FreeListOptions()
+                                      .set_budget_bytes(budget)
+                                      .set_piece_bytes(piece)
+                                      .set_tail_bytes(64)
+                                      .set_upstream(upstream.get()));
+      std::vector<void*> blocks;
+      while (void* block = allocator.fastMalloc(64)) blocks.push_back(block);
+      EXPECT_GT(allocator.statistics().in_use_bytes, budget - budget / 32 - 64);
+      EXPECT_LE(upstream.peak_bytes(), budget);
+      const std::uint64_t calls = upstream.calls();
+      EXPECT_EQ(allocator.fastMalloc(64), nullptr);
+      EXPECT_EQ(upstream.calls(), calls);  // which could not change anything
+      for (void* block : blocks) allocator.fastFree(block);
+    }
+  }
+}
+
+TEST(FreeListAllocator, SmallRequestsUseAnUpstreamUpThatHasLessThanTheBudget) {
+  std::vector<std::byte> buffer(kMegabyte);
+  BufferUpstream upstream(buffer);
+  FreeListAllocator allocator(FreeListOptions().set_upstream(upstream.get()));
+  std::vector<void*> blocks;
+  while (void* block = allocator.fastMalloc(64)) blocks.push_back(block);
+  EXPECT_GT(allocator.statistics().in_use_bytes, kMegabyte - kMegabyte / 32);
+  for (void* block : blocks) allocator.fastFree(block);
+}
+
+TEST(FreeListAllocator, ARefusedRequestLeavesWhatIsHeldWhereItWouldNotDo) {
+  for (const std::size_t budget : {std::size_t{SIZE_MAX}, 2 * kMegabyte}) {
+    FreeListAllocator allocator(FreeListOptions().set_piece_bytes(0).set_budget_bytes(budget));
+    ASSERT_TRUE(allocator.reserve(kMegabyte).ok());
+    volatile std::size_t hopeless = SIZE_MAX / 16;
+    EXPECT_EQ(allocator.fastMalloc(hopeless), nullptr);
+    EXPECT_EQ(allocator.statistics().held_bytes, kMegabyte);
+    if (budget == SIZE_MAX) continue;
+    EXPECT_EQ(allocator.fastMalloc(kMegabyte + 64), nullptr);  // what is reserved stays
+    EXPECT_EQ(allocator.statistics().held_bytes, kMegabyte);
+    void* large = allocator.fastMalloc(kMegabyte);
+    void* more = allocator.fastMalloc(64);
+    allocator.fastFree(more);
+    const std::size_t held = allocator.statistics().held_bytes;
+    EXPECT_EQ(allocator.fastMalloc(kMegabyte + 64), nullptr);
+    EXPECT_EQ(allocator.statistics().held_bytes, held);  // with what the second piece has, too
+    more = allocator.fastMalloc(kMegabyte);              // for which that piece has to go
+    EXPECT_NE(more, nullptr);
+    EXPECT_EQ(allocator.statistics().held_bytes, budget);
+    allocator.fastFree(large);
+    allocator.fastFree(more);
+    EXPECT_EQ(allocator.trim(), budget);
+  }
+}
+
+TEST(FreeListAllocator, AsksForNoMemoryThatItHasNoRoomInItsBooksFor) {
+  TestUpstream upstream;
+  FreeListAllocator allocator(FreeListOptions().set_upstream(upstream.get()));
+  for (std::size_t i = 0; i < kMaxRanges; ++i) ASSERT_TRUE(allocator.reserve(64).ok());
+  const std::uint64_t calls = upstream.calls();
+  EXPECT_EQ(allocator.reserve(64).reason(), Reason::kTooMany);
+  EXPECT_EQ(allocator.fastMalloc(128), nullptr);
+  EXPECT_EQ(upstream.calls(), calls);
 }
 
 TEST(FreeListAllocator, PlacesBlocksInALentBufferAndNeverGivesItBack) {

@@ -540,6 +540,18 @@ mutant("a block that moved up is still found where it began" src/free_list_offse
 mutant("the budget may be passed by one byte" src/free_list_memory.cpp
   [[if (piece.held_bytes <= left_bytes) return Status();]]
   [[if (piece.held_bytes - 1 <= left_bytes) return Status();]])
+mutant("a piece ahead does not keep to what is left of the budget" src/free_list_memory.cpp
+  [[return wanted_bytes < most_bytes ? wanted_bytes : most_bytes;]]
+  [[return wanted_bytes;]])
+mutant("what the upstream refuses is not asked for by halves" src/free_list_memory.cpp
+  [[bytes > size_bytes; bytes /= 2) {]]
+  [[bytes > size_bytes; bytes = 0) {]])
+mutant("what is reserved goes back for a request" src/free_list_memory.cpp
+  [[if (piece.is_lent || (which == Trim::kTakenForRequests && piece.is_reserved)) return false;]]
+  [[if (piece.is_lent) return false;]])
+mutant("pieces go back for a request that is hopeless" src/free_list_memory.cpp
+  [[return piece.held_bytes <= left_bytes && trim]]
+  [[return trim]])
 mutant("a piece has no tail" src/free_list_memory.cpp
   [[!checked_add(whole, options_.tail_bytes, &held)]]
   [[!checked_add(whole, 0, &held)]])

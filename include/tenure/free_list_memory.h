@@ -58,23 +58,26 @@ class FreeListMemory {
   FreeListMemory(const FreeListMemory&) = delete;
   FreeListMemory& operator=(const FreeListMemory&) = delete;
 
-  // Takes a piece of that size now, so that later requests need not. Fails with kPoolExhausted
-  // (the budget), kAddressSpace, kTooMany (pieces) or kUpstreamRefused.
+  // Takes a piece of that size now, so that later requests need not; it stays until trim(). Fails
+  // with kPoolExhausted (the budget), kAddressSpace, kTooMany (pieces, granules in one) or
+  // kUpstreamRefused.
   [[nodiscard]] Status reserve(std::size_t size_bytes) noexcept;
   // A piece of the caller's: less what aligning its beginning, whole granules and the tail take.
-  // Counts against the budget. Fails with kBufferTooSmall, or as reserve.
+  // Counts against the budget. Fails with kBufferTooSmall, or as
+  // reserve.
   [[nodiscard]] Status lend(Span<std::byte> buffer) noexcept;
   // As FreeListOffsets::reserve_blocks.
   [[nodiscard]] Status reserve_blocks(std::size_t count) noexcept {
     return offsets_.reserve_blocks(count);
   }
 
-  // Null when refused: then no block has changed, though pieces without blocks may have gone back
-  // to make room in the budget.
+  // Null when refused: then no block has changed. Where it takes that to stay within the budget,
+  // pieces without blocks that earlier requests have taken go back.
   [[nodiscard]] void* allocate(std::size_t size_bytes, std::size_t alignment_bytes) noexcept;
   void free(void* memory) noexcept;
 
-  // Gives pieces of the upstream's in which no block is live back; returns their bytes.
+  // Gives pieces of the upstream's in which no block is live back, reserved ones, too; returns
+  // their bytes.
   std::size_t trim() noexcept;
 
   [[nodiscard]] std::size_t held_bytes() const noexcept { return held_bytes_; }
@@ -89,12 +92,21 @@ class FreeListMemory {
     std::size_t held_bytes = 0;  // with the tail
     std::size_t alignment_bytes = 1;
     bool is_lent = false;
+    bool is_reserved = false;
   };
+  enum class Trim : std::uint8_t { kAll, kTakenForRequests };
 
-  [[nodiscard]] Status take(std::size_t size_bytes, std::size_t alignment_bytes) noexcept;
+  [[nodiscard]] Result<Piece> measure(std::size_t size_bytes,
+                                      std::size_t alignment_bytes) const noexcept;
+  [[nodiscard]] Status take(Piece piece) noexcept;
   [[nodiscard]] Status check_budget(const Piece& piece) const noexcept;
   [[nodiscard]] Status adopt(const Piece& piece) noexcept;
   [[nodiscard]] bool grow_for(std::size_t size_bytes, std::size_t alignment_bytes) noexcept;
+  [[nodiscard]] std::size_t bytes_ahead() const noexcept;
+  [[nodiscard]] bool can_trim(std::uint32_t range, Trim which) const noexcept;
+  std::size_t trim(Trim which) noexcept;
+  [[nodiscard]] bool trim_for(const Piece& piece) noexcept;
+  void deallocate(const Piece& piece) noexcept;
   void give_back(std::uint32_t range) noexcept;
 
   FreeListOptions options_;

@@ -56,6 +56,8 @@ class FreeListOffsets {
   // (ranges, granules) or kUpstreamRefused.
   [[nodiscard]] Result<std::uint32_t> add_range(std::size_t size_bytes,
                                                 std::uintptr_t origin = 0) noexcept;
+  // What add_range would fail with, but for the upstream.
+  [[nodiscard]] Status check_range(std::size_t size_bytes) const noexcept;
   // Precondition: there is such a range, and no block is live in it.
   void remove_range(std::uint32_t range) noexcept;
   [[nodiscard]] bool is_unused(std::uint32_t range) const noexcept;
@@ -115,6 +117,7 @@ class FreeListOffsets {
 
   static std::uint32_t bin_of(std::uint32_t granules) noexcept;
   static std::uint32_t bin_that_fits(std::uint32_t granules) noexcept;
+  [[nodiscard]] std::uint32_t first_unused_range() const noexcept;
   [[nodiscard]] std::uint32_t first_bin_from(std::uint32_t bin) const noexcept;
   [[nodiscard]] std::uint32_t padding_of(const Node& node, const Request& request) const noexcept;
   [[nodiscard]] bool fits(std::uint32_t index, const Request& request) const noexcept;
