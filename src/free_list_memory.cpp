@@ -9,6 +9,14 @@ std::size_t granule_of(const FreeListOptions& options) noexcept {
   return options.granule_bytes == 0 ? options.alignment_bytes : options.granule_bytes;
 }
 
+// Nothing overlaps no bytes.
+bool overlap(const std::byte* a, std::size_t a_bytes, const std::byte* b,
+             std::size_t b_bytes) noexcept {
+  const auto first = reinterpret_cast<std::uintptr_t>(a);
+  const auto second = reinterpret_cast<std::uintptr_t>(b);
+  return first < second ? second - first < a_bytes && b_bytes != 0 : first - second < b_bytes;
+}
+
 }  // namespace
 
 FreeListMemory::FreeListMemory(const FreeListOptions& options) noexcept
@@ -99,6 +107,11 @@ Status FreeListMemory::lend(Span<std::byte> buffer) noexcept {
   piece.size_bytes = (buffer.size() - padding_bytes - options_.tail_bytes) & ~(granule - 1);
   piece.held_bytes = piece.size_bytes + options_.tail_bytes;
   piece.is_lent = true;
+  for (const Piece& other : pieces_) {
+    if (overlap(piece.base, piece.held_bytes, other.base, other.held_bytes)) {
+      return Status(Reason::kBuffersOverlap);
+    }
+  }
   if (Status status = check_budget(piece); !status.ok()) return status;
   return adopt(piece);
 }

@@ -285,6 +285,19 @@ TEST(FreeListAllocator, ARefusedRequestLeavesWhatIsHeldWhereItWouldNotDo) {
   }
 }
 
+TEST(FreeListAllocator, IsNotLentTheSameMemoryTwice) {
+  alignas(64) std::byte buffer[1024];
+  FreeListAllocator allocator(FreeListOptions().set_budget_bytes(2048).set_tail_bytes(64));
+  ASSERT_TRUE(allocator.lend({buffer + 256, 512}).ok());
+  EXPECT_EQ(allocator.lend({buffer + 256, 512}).reason(), Reason::kBuffersOverlap);
+  EXPECT_EQ(allocator.lend({buffer, 320}).reason(), Reason::kBuffersOverlap);
+  EXPECT_EQ(allocator.lend({buffer + 704, 320}).reason(), Reason::kBuffersOverlap);
+  EXPECT_EQ(allocator.lend(buffer).reason(), Reason::kBuffersOverlap);
+  EXPECT_EQ(allocator.statistics().held_bytes, 512U);
+  EXPECT_TRUE(allocator.lend({buffer, 256}).ok());
+  EXPECT_TRUE(allocator.lend({buffer + 768, 256}).ok());
+}
+
 TEST(FreeListAllocator, AsksForNoMemoryThatItHasNoRoomInItsBooksFor) {
   TestUpstream upstream;
   FreeListAllocator allocator(FreeListOptions().set_upstream(upstream.get()));

@@ -552,6 +552,9 @@ mutant("what is reserved goes back for a request" src/free_list_memory.cpp
 mutant("pieces go back for a request that is hopeless" src/free_list_memory.cpp
   [[return piece.held_bytes <= left_bytes && trim]]
   [[return trim]])
+mutant("the same buffer is lent twice" src/free_list_memory.cpp
+  [[second - first < a_bytes && b_bytes != 0 : first - second < b_bytes;]]
+  [[second - first < a_bytes && b_bytes != 0 : false;]])
 mutant("a piece has no tail" src/free_list_memory.cpp
   [[!checked_add(whole, options_.tail_bytes, &held)]]
   [[!checked_add(whole, 0, &held)]])

@@ -63,8 +63,8 @@ class FreeListMemory {
   // kUpstreamRefused.
   [[nodiscard]] Status reserve(std::size_t size_bytes) noexcept;
   // A piece of the caller's: less what aligning its beginning, whole granules and the tail take.
-  // Counts against the budget. Fails with kBufferTooSmall, or as
-  // reserve.
+  // Counts against the budget. Fails with kBufferTooSmall, with kBuffersOverlap (another piece), or
+  // as reserve.
   [[nodiscard]] Status lend(Span<std::byte> buffer) noexcept;
   // As FreeListOffsets::reserve_blocks.
   [[nodiscard]] Status reserve_blocks(std::size_t count) noexcept {
