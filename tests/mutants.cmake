@@ -475,6 +475,16 @@ mutant("a request one byte too large is given" src/bump_offsets.cpp
 mutant("the short way passes the end of the pool" include/tenure/bump_offsets.h
   [[if (position_of(next) > whole_units_) return Offset::none();]]
   [[if (position_of(next) > whole_units_ + 1) return Offset::none();]])
+mutant("a refused request takes its bytes for a moment" include/tenure/bump_offsets.h
+  [[      if (position_of(next) > whole_units_) return Offset::none();]]
+  [[      if (position_of(next) > whole_units_) {
+        while (!state_.compare_exchange(seen, seen + pack(size_in_units(size_bytes), 0))) {
+        }
+        seen = state_.load();
+        while (!state_.compare_exchange(seen, seen - pack(size_in_units(size_bytes), 0))) {
+        }
+        return Offset::none();
+      }]])
 mutant("a size that wraps round is given" include/tenure/bump_offsets.h
   [[    if (size_bytes > capacity_bytes_) return Offset::none();]]
   [[]])

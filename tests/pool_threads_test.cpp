@@ -82,25 +82,31 @@ TEST(PoolThreads, AllocateUntilThePoolIsFullWithoutOverlap) {
 
 // A pool that adds and then subtracts lets a request that is too large push out one that fits.
 TEST(PoolThreads, ARefusedRequestNeverTakesTheRoomOfASmallerOne) {
-  PoolAllocator pool;
-  ASSERT_TRUE(pool.reserve(64 * 1000).ok());
+  constexpr std::size_t kBlocks = 400000;
+  PoolAllocator pool(PoolOptions().set_poison(false));
+  ASSERT_TRUE(pool.reserve(64 * kBlocks).ok());
+  EXPECT_NE(pool.fastMalloc(64), nullptr);  // so that the whole pool passes its end, but just so
   std::atomic<std::size_t> small_refused{0};
   std::atomic<std::size_t> large_given{0};
+  std::atomic<int> small_running{4};
   run_threads(8, [&](std::size_t thread) {
-    for (int i = 0; i < 250; ++i) {
-      if (thread < 4) {  // 4 threads x 250 blocks of 64 bytes fit exactly
-        if (pool.fastMalloc(64) == nullptr) ++small_refused;
-      } else if (pool.fastMalloc(64 * 1001) != nullptr) {
-        ++large_given;
+    if (thread >= 4) {
+      while (small_running.load() != 0) {
+        if (pool.fastMalloc(64 * kBlocks) != nullptr) ++large_given;
       }
+      return;
     }
+    // With the first, 4 x 100000 blocks of 64 bytes fit exactly.
+    for (std::size_t i = thread == 0 ? 1 : 0; i < kBlocks / 4; ++i) {
+      if (pool.fastMalloc(64) == nullptr) ++small_refused;
+    }
+    --small_running;
   });
   EXPECT_EQ(small_refused.load(), 0U);
   EXPECT_EQ(large_given.load(), 0U);
   EXPECT_EQ(pool.used_bytes(), pool.total_bytes());
-  EXPECT_EQ(pool.statistics().refusals, 1000U);
-  EXPECT_EQ(pool.reset().live_blocks, 1000U);
-  pool.force_reset();
+  EXPECT_EQ(pool.reset().live_blocks, kBlocks);
+  pool.force_reset(LateFrees::kNeverCome);
 }
 
 // The newest block comes back while others are taken: whoever takes its bytes must be alone in
