@@ -100,12 +100,21 @@ TEST_F(Bridge, ReplacesTheFunctionsOfARecordThatTheRuntimeHasMade) {
   expect_whole_space_free(static_pool);
 }
 
-TEST_F(Bridge, FillsARecordOfTheCallers) {
-  CAllocator record = bridge::record_of<CAllocator>(pool);
-  void* block = record.fast_malloc(&record, 100);
-  EXPECT_TRUE(pool.owns(block));
-  record.fast_free(&record, block);
-  EXPECT_EQ(pool.statistics().live_blocks, 0U);
+// What ncnn's options take from a record is the object in it, which calls back.
+TEST_F(Bridge, IsReachedThroughTheObjectThatTheRuntimeKeepsInItsRecord) {
+  struct Object final : RuntimeBase {
+    void* fastMalloc(std::size_t size) override { return record.fast_malloc(&record, size); }
+    void fastFree(void* memory) override { record.fast_free(&record, memory); }
+    CAllocator record{static_cast<RuntimeBase*>(this), nullptr, nullptr};
+  };
+  ASSERT_TRUE(static_pool.reserve(1024).ok());
+  Object object;
+  bridge::replace_functions<static_pool>(&object.record);
+  auto* const taken = static_cast<RuntimeBase*>(object.record.pthis);
+  void* block = taken->fastMalloc(100);
+  EXPECT_TRUE(static_pool.owns(block));
+  taken->fastFree(block);
+  expect_whole_space_free(static_pool);
 }
 
 TEST_F(Bridge, AllocatesForLiteRtWithTheAlignmentAskedFor) {

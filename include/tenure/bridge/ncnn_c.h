@@ -3,7 +3,8 @@
 
 // The allocator of ncnn's C interface: a record that ncnn makes, with two functions that may be
 // replaced. They get the record and no pointer of the user's, so that the allocator is a template
-// argument: an object with static storage.
+// argument: an object with static storage. A record of the caller's own will not do, because ncnn
+// takes from a record the ncnn::Allocator that it has put there, which calls the two functions.
 //
 //   static tenure::PoolAllocator pool;
 //   ncnn_allocator_t blobs = ncnn_allocator_create_unlocked_pool_allocator();
@@ -26,21 +27,6 @@ void replace_functions(Record* record) noexcept {
     return kAllocator.fastMalloc(size_bytes);
   };
   record->fast_free = [](Record* /*record*/, void* memory) { kAllocator.fastFree(memory); };
-}
-
-// The same for a record of the caller's, whose pthis is nobody else's: any allocator will do, which
-// must outlive the record. Not for records that ncnn makes, which keep an object of ncnn's there.
-template <class Record>
-[[nodiscard]] Record record_of(Allocator& allocator) noexcept {
-  Record record{};
-  record.pthis = &allocator;
-  record.fast_malloc = [](Record* self, std::size_t size_bytes) -> void* {
-    return static_cast<Allocator*>(self->pthis)->fastMalloc(size_bytes);
-  };
-  record.fast_free = [](Record* self, void* memory) {
-    static_cast<Allocator*>(self->pthis)->fastFree(memory);
-  };
-  return record;
 }
 
 }  // namespace tenure::bridge
