@@ -469,7 +469,7 @@ mutant("blocks are blamed without a proof" src/fit_search.cpp
 
 # ---- pools and allocators
 
-mutant("a request one byte too large is given" src/bump_offsets.cpp
+mutant("a request one byte too large is given" src/internal/bump_offsets.h
   [[    if (size > capacity_bytes_ - begin) return refuse();]]
   [[    if (size > capacity_bytes_ - begin + 1) return refuse();]])
 mutant("the short way passes the end of the pool" include/tenure/bump_offsets.h
@@ -491,26 +491,26 @@ mutant("a size that wraps round is given" include/tenure/bump_offsets.h
 mutant("late frees are taken for frees of what is live" include/tenure/bump_offsets.h
   [[if (waits_for_late_) return free_among_late(begin);]]
   [[]])
-mutant("a free of what lies below a forced rewind is late" src/bump_offsets.cpp
+mutant("a free of what lies below a forced rewind is late" src/internal/bump_offsets.h
   [[  if (begin < late_from_) {
     return]]
   [[  if (begin < late_from_ && false) {
     return]])
-mutant("late frees are not counted before those of live blocks" src/bump_offsets.cpp
+mutant("late frees are not counted before those of live blocks" src/internal/bump_offsets.h
   [[if (take_one(late_)) return count_stray();]]
   [[]])
-mutant("a mark keeps apart what late frees have mixed" src/bump_offsets.cpp
+mutant("a mark keeps apart what late frees have mixed" src/internal/bump_offsets.h
   [[if (live == 0 && is_doubtful) live]]
   [[if (live == 0 && is_doubtful && false) live]])
-mutant("late frees that never come are forgotten below a mark" src/bump_offsets.cpp
+mutant("late frees that never come are forgotten below a mark" src/internal/bump_offsets.h
   [[if (late == LateFrees::kNeverCome && (!waits_for_late_ || position <= late_from_)) {]]
   [[if (late == LateFrees::kNeverCome) {]])
-mutant("a reset widens where late frees are waited for" src/bump_offsets.cpp
+mutant("a reset widens where late frees are waited for" src/internal/bump_offsets.h
   [[  if (blocks != 0) {
     if (!waits_for_late_]]
   [[  if (blocks != 0 || waits_for_late_) {
     if (!waits_for_late_]])
-mutant("a reset waits on when all late frees have come" src/bump_offsets.cpp
+mutant("a reset waits on when all late frees have come" src/internal/bump_offsets.h
   [[if (late_.load() == 0 && live_in_doubt() == 0) waits_for_late_ = false;]]
   [[]])
 mutant("any block that ends at the position is the newest" include/tenure/bump_offsets.h
@@ -522,10 +522,10 @@ mutant("a position and a size may wrap round together" include/tenure/bump_offse
 mutant("a pool's base is aligned to less than its units" src/pool_memory.cpp
   [[const std::size_t alignment = base_alignment(buffer.size(), options_);]]
   [[const std::size_t alignment = options_.alignment_bytes;]])
-mutant("a reset does not ask for blocks below marks" src/bump_offsets.cpp
+mutant("a reset does not ask for blocks below marks" src/internal/bump_offsets.h
   [[for (std::size_t i = depth; i < mark_count_; ++i) live += marks_[i].live.load();]]
   [[]])
-mutant("a mark of the same depth stands in for a stale one" src/bump_offsets.cpp
+mutant("a mark of the same depth stands in for a stale one" src/internal/bump_offsets.h
   [[return mark.depth >= mark_count_ || marks_[mark.depth].serial != mark.serial;]]
   [[return mark.depth >= mark_count_;]])
 mutant("a refused reserve lets go of the old block" src/pool_memory.cpp

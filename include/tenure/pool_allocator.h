@@ -10,8 +10,8 @@
 //   pool.fastFree(scratch);
 //   if (!pool.reset().ok()) { ... }              // refuses while blocks are live
 //
-// PoolAllocator may be called from any thread and does not lock; SingleOwnerPool is the same
-// without atomics.
+// PoolAllocator may be called from any thread and does not lock, where there are atomics of 64 bits
+// (not on a Cortex-M); SingleOwnerPool is the same without atomics.
 
 #include <cstddef>
 #include <cstdint>

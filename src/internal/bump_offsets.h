@@ -1,4 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+// The members of BumpOffsets that are not inline. One .cpp a form, so that a program with one owner
+// links no atomics of 64 bits.
 
 #include "tenure/bump_offsets.h"
 
@@ -225,8 +229,5 @@ Status BumpOffsets<Sharing>::force_rewind(PoolMark mark, LateFrees late) noexcep
   go_back(mark.depth + 1, late);
   return Status();
 }
-
-template class BumpOffsets<SingleOwner>;
-template class BumpOffsets<ThreadSafe>;
 
 }  // namespace tenure

@@ -1,0 +1,9 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include "internal/bump_offsets.h"
+
+namespace tenure {
+
+template class BumpOffsets<ThreadSafe>;
+
+}  // namespace tenure
