@@ -544,8 +544,21 @@ mutant("a free list that may be too small is taken for sure" src/free_list_offse
 mutant("what lies deep in its own list is refused" src/free_list_offsets.cpp
   [[while (unsure < sure_bin) {]]
   [[while (unsure < own_bin) {]])
-mutant("a block that moved up is still found where it began" src/free_list_offsets.cpp
-  [[if (std::uint32_t& first = first_near(rest); first == index) first = front;]]
+mutant("a block is found by a number that another block has, too" src/free_list_offsets.cpp
+  [[if (slots[slot].key == key && matches(nodes_[slots[slot].index])) return slot;]]
+  [[if (slots[slot].key == key) return slot;]])
+mutant("the way to a block ends where another was freed" src/free_list_offsets.cpp
+  [[    slots[slot] = slots[next];
+    slot = next;]]
+  [[]])
+mutant("a block moves up to before its own way begins" src/free_list_offsets.cpp
+  [[if (((next - home) & mask) < ((next - slot) & mask)) continue;]]
+  [[]])
+mutant("a block takes the slot of another" src/free_list_offsets.cpp
+  [[while (slots[slot].index != kNone) slot = (slot + 1) & mask;]]
+  [[]])
+mutant("what was live when the table grew is lost" src/free_list_offsets.cpp
+  [[if (slot.index != kNone) enter(slot);]]
   [[]])
 mutant("the budget may be passed by one byte" src/free_list_memory.cpp
   [[if (piece.held_bytes <= left_bytes) return Status();]]

@@ -36,9 +36,10 @@ struct RangeOffset {
 
 inline constexpr std::uint32_t kMaxRanges = 32;
 
-// Blocks take whole granules. The books take 40 to 48 bytes a block, live or free; they grow with
-// the blocks, unless room was reserved for them. Neither copied nor moved. Not thread-safe. The
-// upstream must outlive it.
+// Blocks take whole granules. The books take 40 to 48 bytes a block, live or free; live blocks are
+// found in a hash table, so that what is O(1) here is so as expected of one. The books grow with
+// the blocks, and what grows is copied or entered anew, unless room was reserved. Neither copied
+// nor moved. Not thread-safe. The upstream must outlive it.
 class FreeListOffsets {
  public:
   // Precondition: granule_bytes is a power of two.
@@ -62,8 +63,10 @@ class FreeListOffsets {
   void remove_range(std::uint32_t range) noexcept;
   [[nodiscard]] bool is_unused(std::uint32_t range) const noexcept;
 
-  // None when refused: then nothing has changed. O(1); what would be refused otherwise is looked
-  // for in the lists of its own size, too. Precondition: alignment_bytes is a power of two.
+  // None when refused: then nothing has changed. O(1) where a free block is larger by a 16th and
+  // by what aligning may skip, or one of the newest few of that size fits. Otherwise all free
+  // blocks between are looked at, because one may fit. Precondition: alignment_bytes is a power of
+  // two.
   [[nodiscard]] RangeOffset allocate(std::size_t size_bytes, std::size_t alignment_bytes) noexcept;
 
   // False, and counted as stray, when no live block begins there. O(1).
