@@ -42,13 +42,15 @@ SYSTEM_INFO system_info() noexcept {
 }
 
 // VirtualAlloc aligns to its granularity (64 KiB). Large pages need a privilege that programs
-// rarely have; without it the call fails and normal pages are taken.
+// rarely have, and come whole; without it the call fails and normal pages are taken.
 void* take_pages(std::size_t size_bytes, std::size_t alignment_bytes, PageSize pages) noexcept {
   if (alignment_bytes > system_info().dwAllocationGranularity) return nullptr;
   const std::size_t large_bytes = GetLargePageMinimum();
   constexpr DWORD kTake = MEM_RESERVE | MEM_COMMIT;
-  if (pages == PageSize::kHugeWhereGiven && large_bytes != 0 && size_bytes % large_bytes == 0) {
-    void* memory = VirtualAlloc(nullptr, size_bytes, kTake | MEM_LARGE_PAGES, PAGE_READWRITE);
+  if (pages == PageSize::kHugeWhereGiven && large_bytes != 0 && size_bytes >= large_bytes &&
+      size_bytes <= SIZE_MAX / 2) {
+    const std::size_t whole_bytes = (size_bytes + large_bytes - 1) / large_bytes * large_bytes;
+    void* memory = VirtualAlloc(nullptr, whole_bytes, kTake | MEM_LARGE_PAGES, PAGE_READWRITE);
     if (memory != nullptr) return memory;
   }
   return VirtualAlloc(nullptr, size_bytes, kTake, PAGE_READWRITE);
