@@ -14,7 +14,8 @@
 namespace tenure {
 namespace {
 
-constexpr std::size_t kMallocAlignment = alignof(std::max_align_t);
+// Some give no more than that to small requests.
+constexpr std::size_t kMallocAlignment = alignof(std::size_t);
 
 // Aligned memory from malloc alone, for every C library: the distance back to what malloc returned
 // is kept in the bytes before the aligned address.

@@ -31,7 +31,8 @@ struct Upstream {
 [[nodiscard]] Upstream heap_upstream() noexcept;
 
 // The same from malloc and free alone, for C libraries that have no aligned form. Costs the
-// alignment and one std::size_t a block.
+// alignment and one std::size_t a block. Of malloc it is assumed that an address is a multiple of
+// std::size_t at least; that of larger alignments is made sure of here.
 [[nodiscard]] Upstream malloc_upstream() noexcept;
 
 enum class PageSize : std::uint8_t {
