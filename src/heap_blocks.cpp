@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <new>
 
+#include "internal/counts.h"
 #include "tenure/heap_allocator.h"
 
 namespace tenure {
@@ -14,18 +15,10 @@ struct Note {
   std::size_t alignment_bytes;
 };
 
-std::size_t add(ThreadSafe::Word<std::size_t>& count, std::size_t extra) noexcept {
-  std::size_t seen = count.load();
-  while (!count.compare_exchange(seen, seen + extra)) {
-  }
-  return seen + extra;
-}
+using internal::add;
+using internal::raise;
 
-void raise(ThreadSafe::Word<std::size_t>& peak, std::size_t value) noexcept {
-  std::size_t seen = peak.load();
-  while (seen < value && !peak.compare_exchange(seen, value)) {
-  }
-}
+constexpr std::size_t kOne = 1;
 
 }  // namespace
 
@@ -41,17 +34,17 @@ void* HeapBlocks::allocate(std::size_t size_bytes, std::size_t alignment_bytes) 
   std::uint64_t taken = 0;
   if (!checked_add(size_bytes, alignment, &taken) ||
       !checked_add(taken, options_.tail_bytes, &taken) || taken > SIZE_MAX / 2) {
-    return add(refusals_, 1), nullptr;
+    return add(refusals_, kOne), nullptr;
   }
   const auto taken_bytes = static_cast<std::size_t>(taken);
   const Upstream& upstream = options_.upstream;
   auto* memory =
       static_cast<unsigned char*>(upstream.allocate(upstream.user, taken_bytes, alignment));
-  if (memory == nullptr) return add(refusals_, 1), nullptr;
+  if (memory == nullptr) return add(refusals_, kOne), nullptr;
   unsigned char* const block = memory + alignment;
   new (block - sizeof(Note)) Note{taken_bytes, alignment};
   raise(peak_bytes_, add(in_use_bytes_, taken_bytes));
-  add(live_blocks_, 1);
+  add(live_blocks_, kOne);
   return block;
 }
 
@@ -59,7 +52,7 @@ void HeapBlocks::free(void* memory) noexcept {
   auto* const block = static_cast<unsigned char*>(memory);
   const Note note = *reinterpret_cast<const Note*>(block - sizeof(Note));
   add(in_use_bytes_, 0 - note.taken_bytes);
-  add(live_blocks_, SIZE_MAX);  // less one
+  add(live_blocks_, 0 - kOne);
   options_.upstream.deallocate(options_.upstream.user, block - note.alignment_bytes,
                                note.taken_bytes, note.alignment_bytes);
 }

@@ -114,7 +114,7 @@ class BumpOffsets {
     return free(offset.bytes, [](std::size_t, std::size_t) {});
   }
   // A free of what lies outside the space.
-  bool count_stray() noexcept { return add(strays_, 1), false; }
+  bool count_stray() noexcept;
 
   // Gives back every block and forgets marks. Fails with kBlocksLive (live_blocks).
   [[nodiscard]] Status reset() noexcept;
@@ -178,8 +178,7 @@ class BumpOffsets {
     const std::size_t bytes = bytes_of(position);
     return bytes < capacity_bytes_ ? bytes : capacity_bytes_;
   }
-  Offset refuse() noexcept { return add(refusals_, 1), Offset::none(); }
-  static void add(Count& count, std::size_t extra) noexcept;
+  Offset refuse() noexcept;
   static bool take_one(Units& count) noexcept;
   bool free_among_late(std::uint32_t begin) noexcept;
   [[nodiscard]] std::uint32_t depth_of(std::uint32_t begin) const noexcept;

@@ -4,6 +4,7 @@
 // The members of BumpOffsets that are not inline. One .cpp a form, so that a program with one owner
 // links no atomics of 64 bits.
 
+#include "internal/counts.h"
 #include "tenure/bump_offsets.h"
 
 namespace tenure {
@@ -48,10 +49,15 @@ Offset BumpOffsets<Sharing>::allocate_with_care(std::size_t size_bytes,
 }
 
 template <class Sharing>
-void BumpOffsets<Sharing>::add(Count& count, std::size_t extra) noexcept {
-  std::size_t seen = count.load();
-  while (!count.compare_exchange(seen, seen + extra)) {
-  }
+Offset BumpOffsets<Sharing>::refuse() noexcept {
+  internal::add(refusals_, std::size_t{1});
+  return Offset::none();
+}
+
+template <class Sharing>
+bool BumpOffsets<Sharing>::count_stray() noexcept {
+  internal::add(strays_, std::size_t{1});
+  return false;
 }
 
 template <class Sharing>
@@ -89,9 +95,7 @@ bool BumpOffsets<Sharing>::free_below(std::uint32_t begin) noexcept {
 
 template <class Sharing>
 void BumpOffsets<Sharing>::note_peak(std::uint32_t position) noexcept {
-  std::uint32_t seen = peak_.load();
-  while (seen < position && !peak_.compare_exchange(seen, position)) {
-  }
+  internal::raise(peak_, position);
 }
 
 template <class Sharing>
