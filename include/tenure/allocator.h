@@ -17,12 +17,13 @@
 namespace tenure {
 
 struct AllocatorStatistics {
-  std::size_t in_use_bytes = 0;  // of the memory held, by blocks, with padding and rounding
+  std::size_t in_use_bytes = 0;  // of the memory held, by blocks, with padding and rounding; in a
+                                 // pool also by those that were freed and lie below live ones
   std::size_t held_bytes = 0;    // from the upstream, or lent; with tails and what is free
   std::size_t peak_bytes = 0;    // largest in_use_bytes so far
   std::size_t live_blocks = 0;
   std::size_t refusals = 0;     // requests that were answered with null
-  std::size_t stray_frees = 0;  // frees of what was not live here; they change nothing else
+  std::size_t stray_frees = 0;  // frees of what was seen not to be live here: they change nothing
 };
 
 // Not copied and not moved: a runtime holds its address. Destroying an allocator while blocks are
@@ -36,7 +37,9 @@ class Allocator {
   // request may succeed. No bytes at all are a block of its own, too. The contents are not defined.
   [[nodiscard]] virtual void* fastMalloc(std::size_t size_bytes) noexcept = 0;
 
-  // Gives back what fastMalloc or allocate returned; null does nothing.
+  // Gives back what fastMalloc or allocate returned; null does nothing. What else is seen to be no
+  // block is counted: by a free list always, by a pool where it lies elsewhere, off a unit or above
+  // the position, by a heap never. A GuardAllocator sees it all.
   virtual void fastFree(void* memory) noexcept = 0;
 
   // The same as fastMalloc with the larger of both alignments. Precondition: alignment_bytes is a

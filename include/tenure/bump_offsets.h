@@ -85,7 +85,9 @@ class BumpOffsets {
                                           std::size_t alignment_bytes) noexcept;
 
   // The newest block gives its bytes back, others are counted. Calls drop(begin_bytes, end_bytes)
-  // before bytes can be taken by others. False, and counted as stray, when no such block is live.
+  // before bytes can be taken by others. False, and counted as stray, when no block can begin there:
+  // at or above the position, off a unit, or when none is live. Blocks below the position are only
+  // counted, so that one that is freed twice passes for another.
   //
   // newest_ names a live block whose begin it holds: what a dead block at that begin stored came
   // before, because its allocate() returned before it could be freed. If the position still is that

@@ -61,6 +61,7 @@ class HeapBlocks {
 // that would notice, or a GuardAllocator.
 class HeapAllocator final : public Allocator {
  public:
+  // Precondition: as HeapBlocks'.
   explicit HeapAllocator(const HeapOptions& options = HeapOptions()) noexcept : blocks_(options) {}
   ~HeapAllocator() {
     report_live_blocks(tag(), HeapAllocator::statistics(), blocks_.options().sink);
