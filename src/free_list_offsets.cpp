@@ -2,6 +2,7 @@
 
 #include "tenure/free_list_offsets.h"
 
+#include "internal/bits.h"
 #include "internal/mix.h"
 #include "tenure/align.h"
 
@@ -13,14 +14,6 @@ constexpr std::uint32_t kMaxGranules = 0x40000000U;
 constexpr std::size_t kFewNodes = 4;
 constexpr std::size_t kMaxNodes = std::size_t{1} << 30;
 constexpr std::uint32_t kLeastSlotBits = 5;
-
-std::uint32_t log2_floor(std::uint32_t value) noexcept {
-  return 31U - static_cast<std::uint32_t>(__builtin_clz(value));
-}
-
-std::uint32_t lowest_bit(std::uint32_t bits) noexcept {
-  return static_cast<std::uint32_t>(__builtin_ctz(bits));
-}
 
 }  // namespace
 
@@ -35,7 +28,7 @@ FreeListOffsets::FreeListOffsets(std::size_t granule_bytes, Upstream bookkeeping
 
 inline std::uint32_t FreeListOffsets::bin_of(std::uint32_t granules) noexcept {
   if (granules < kBinsPerPower) return granules;
-  const std::uint32_t power = log2_floor(granules);
+  const std::uint32_t power = internal::log2_floor(granules);
   const std::uint32_t part = (granules >> (power - 4)) & (kBinsPerPower - 1);
   return (power - 3) * kBinsPerPower + part;
 }
@@ -43,7 +36,7 @@ inline std::uint32_t FreeListOffsets::bin_of(std::uint32_t granules) noexcept {
 // Every block in that list or above is large enough.
 inline std::uint32_t FreeListOffsets::bin_that_fits(std::uint32_t granules) noexcept {
   if (granules < kBinsPerPower) return granules;
-  const std::uint32_t part_granules = 1U << (log2_floor(granules) - 4);
+  const std::uint32_t part_granules = 1U << (internal::log2_floor(granules) - 4);
   return bin_of(granules + part_granules - 1);
 }
 
@@ -52,11 +45,11 @@ inline std::uint32_t FreeListOffsets::first_bin_from(std::uint32_t bin) const no
   const std::uint32_t power = bin / kBinsPerPower;
   if (power >= kPowers) return kNone;
   const std::uint32_t here = bins_[power] >> (bin % kBinsPerPower);
-  if (here != 0) return bin + lowest_bit(here);
+  if (here != 0) return bin + internal::lowest_bit(here);
   const std::uint32_t larger = powers_ & ~((2U << power) - 1);
   if (larger == 0) return kNone;
-  const std::uint32_t next = lowest_bit(larger);
-  return next * kBinsPerPower + lowest_bit(bins_[next]);
+  const std::uint32_t next = internal::lowest_bit(larger);
+  return next * kBinsPerPower + internal::lowest_bit(bins_[next]);
 }
 
 inline void FreeListOffsets::list(std::uint32_t index, std::uint32_t bin) noexcept {
@@ -288,22 +281,20 @@ std::uint32_t FreeListOffsets::first_unused_range() const noexcept {
 
 Status FreeListOffsets::check_range(std::size_t size_bytes) const noexcept {
   const std::size_t granules = size_bytes >> shift_;
-  const bool can_add =
-      first_unused_range() != kMaxRanges && granules != 0 && granules <= kMaxGranules;
-  return can_add ? Status() : Status(Reason::kTooMany);
+  const bool fits = granules != 0 && granules <= kMaxGranules;
+  return fits && first_unused_range() != kMaxRanges ? Status() : Status(Reason::kTooMany);
 }
 
 Result<std::uint32_t> FreeListOffsets::add_range(std::size_t size_bytes,
                                                  std::uintptr_t origin) noexcept {
   if (Status status = check_range(size_bytes); !status.ok()) return status;
   const std::uint32_t range = first_unused_range();
-  const std::size_t granules = size_bytes >> shift_;
   if (!provide_spares(1)) return Status(Reason::kUpstreamRefused).needed(sizeof(Node));
   const std::uint32_t index = take_spare();
   // Without an origin, as far from the others as may be.
   const std::uint32_t key =
       origin == 0 ? range << 27 : static_cast<std::uint32_t>(origin >> shift_);
-  ranges_[range] = {origin, static_cast<std::uint32_t>(granules), index, key};
+  ranges_[range] = {origin, static_cast<std::uint32_t>(size_bytes >> shift_), index, key};
   Node& node = nodes_[index];
   node.begin = 0;
   node.size = ranges_[range].granules;

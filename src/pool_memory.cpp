@@ -5,7 +5,7 @@
 #include <cstring>
 
 #include "internal/poison.h"
-#include "tenure/bump_offsets.h"
+#include "tenure/bump_space.h"
 
 namespace tenure {
 namespace {

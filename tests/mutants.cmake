@@ -516,7 +516,7 @@ mutant("a reset waits on when all late frees have come" src/internal/bump_offset
 mutant("any block that ends at the position is the newest" include/tenure/bump_offsets.h
   [[const bool is_newest = newest_.load() == pack(begin, position);]]
   [[const bool is_newest = live_of(newest_.load()) == position;]])
-mutant("a position and a size may wrap round together" include/tenure/bump_offsets.h
+mutant("a position and a size may wrap round together" include/tenure/bump_space.h
   [[while (capacity_bytes / unit >= UINT32_MAX / 2) unit *= 2;]]
   [[while (capacity_bytes / unit > UINT32_MAX / 2) unit *= 2;]])
 mutant("a pool's base is aligned to less than its units" src/pool_memory.cpp

@@ -15,35 +15,13 @@
 #include <cstdint>
 
 #include "tenure/align.h"
+#include "tenure/bump_space.h"
 #include "tenure/offset.h"
 #include "tenure/pool_mark.h"
 #include "tenure/sharing.h"
 #include "tenure/status.h"
 
 namespace tenure {
-
-struct BumpSpace {
-  std::size_t capacity_bytes = 0;  // at most SIZE_MAX / 2
-  std::size_t alignment_bytes = static_cast<std::size_t>(kDefaultAlignmentBytes);
-  std::uintptr_t origin = 0;  // address of offset 0, a multiple of unit_bytes()
-
-  BumpSpace& set_capacity_bytes(std::size_t bytes) noexcept {
-    return capacity_bytes = bytes, *this;
-  }
-  BumpSpace& set_alignment_bytes(std::size_t bytes) noexcept {
-    return alignment_bytes = bytes, *this;
-  }
-  BumpSpace& set_origin(std::uintptr_t address) noexcept { return origin = address, *this; }
-
-  // Blocks take whole units: of the alignment, or in a space of 2^31 - 1 of those and more of twice
-  // that, and so on. So no sum of a position and a size, each a unit above the space at most, wraps
-  // round in 32 bits.
-  [[nodiscard]] std::size_t unit_bytes() const noexcept {
-    std::size_t unit = alignment_bytes;
-    while (capacity_bytes / unit >= UINT32_MAX / 2) unit *= 2;
-    return unit;
-  }
-};
 
 // allocate and free are O(1) (free of a block older than marks: O(marks)); with ThreadSafe any
 // threads may call them at the same time. All else is for one thread while no other is in a call.
@@ -85,9 +63,9 @@ class BumpOffsets {
                                           std::size_t alignment_bytes) noexcept;
 
   // The newest block gives its bytes back, others are counted. Calls drop(begin_bytes, end_bytes)
-  // before bytes can be taken by others. False, and counted as stray, when no block can begin there:
-  // at or above the position, off a unit, or when none is live. Blocks below the position are only
-  // counted, so that one that is freed twice passes for another.
+  // before bytes can be taken by others. False, and counted as stray, when no block can begin
+  // there: at or above the position, off a unit, or when none is live. Blocks below the position
+  // are only counted, so that one that is freed twice passes for another.
   //
   // newest_ names a live block whose begin it holds: what a dead block at that begin stored came
   // before, because its allocate() returned before it could be freed. If the position still is that

@@ -22,7 +22,8 @@
 namespace tenure {
 
 // A request is O(1), but for the last that fit, as FreeListOffsets::allocate says, and as long as
-// what is held, and the books, suffice; reserve and reserve_blocks see to that. Nothing is written into the memory, or read from it. Not thread-safe.
+// what is held, and the books, suffice; reserve and reserve_blocks see to that. Nothing is written
+// into the memory, or read from it. Not thread-safe.
 class FreeListAllocator final : public Allocator {
  public:
   // Precondition: as FreeListMemory's.

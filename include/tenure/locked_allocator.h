@@ -14,8 +14,8 @@
 
 namespace tenure {
 
-// The allocator inside must outlive it, and must not be called but through it. Every call locks, but
-// for alignment_bytes() and tag(), which do not change.
+// The allocator inside must outlive it, and must not be called but through it. Every call locks,
+// but for alignment_bytes() and tag(), which do not change.
 template <class Lock, class Inner = Allocator>
 class LockedAllocator final : public Allocator {
  public:

@@ -48,7 +48,8 @@ class PoolMemory {
   PoolMemory& operator=(const PoolMemory&) = delete;
 
   // Takes size_bytes, and the tail, from the upstream, aligned to BumpSpace::unit_bytes; what was
-  // there before goes back, and stays when this fails: with kNotPowerOfTwo, kAddressSpace or kUpstreamRefused (needed_bytes).
+  // there before goes back, and stays when this fails: with kNotPowerOfTwo, kAddressSpace or
+  // kUpstreamRefused (needed_bytes).
   [[nodiscard]] Status reserve(std::size_t size_bytes) noexcept;
   // The same in a buffer of the caller: less what aligning its beginning and the tail take. Fails
   // with kNotPowerOfTwo or kBufferTooSmall.

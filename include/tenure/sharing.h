@@ -27,9 +27,9 @@ struct SingleOwner {
   };
 };
 
-// No locks, where the machine has atomics of the word's size: a pool's is 64 bits, for which some
-// 32-bit boards call libatomic, if they have it. A compare_exchange that succeeds sees everything that happened before the one whose
-// value it replaces; store and load of the other words order nothing.
+// No locks, where the machine has atomics of the word's size; a pool's is 64 bits, which not all
+// 32-bit boards have. A compare_exchange that succeeds sees everything that happened before the one
+// whose value it replaces; store and load of the other words order nothing.
 struct ThreadSafe {
   template <class T>
   class Word {
