@@ -262,10 +262,12 @@ TEST(FreeListAllocator, SmallRequestsUseAnUpstreamUpThatHasLessThanTheBudget) {
 
 TEST(FreeListAllocator, ARefusedRequestLeavesWhatIsHeldWhereItWouldNotDo) {
   for (const std::size_t budget : {std::size_t{SIZE_MAX}, 2 * kMegabyte}) {
-    FreeListAllocator allocator(FreeListOptions().set_piece_bytes(0).set_budget_bytes(budget));
+    TestUpstream upstream;
+    upstream.limit_to(4 * kMegabyte);
+    FreeListAllocator allocator(
+        FreeListOptions().set_piece_bytes(0).set_budget_bytes(budget).set_upstream(upstream.get()));
     ASSERT_TRUE(allocator.reserve(kMegabyte).ok());
-    volatile std::size_t hopeless = SIZE_MAX / 16;
-    EXPECT_EQ(allocator.fastMalloc(hopeless), nullptr);
+    EXPECT_EQ(allocator.fastMalloc(8 * kMegabyte), nullptr);
     EXPECT_EQ(allocator.statistics().held_bytes, kMegabyte);
     if (budget == SIZE_MAX) continue;
     EXPECT_EQ(allocator.fastMalloc(kMegabyte + 64), nullptr);  // what is reserved stays
