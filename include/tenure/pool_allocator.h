@@ -93,6 +93,8 @@ class BasicPoolAllocator final : public Allocator {
     const std::size_t used = used_bytes();
     return closed(offsets_.reset(), used);
   }
+  // Where owners of what is live are gone, or never free it: force_reset(LateFrees::kNeverCome).
+  // Otherwise as many frees are waited for, and until then a reset refuses what may be live.
   void force_reset(LateFrees late = LateFrees::kMayCome) noexcept {
     const std::size_t used = used_bytes();
     offsets_.force_reset(late);
