@@ -502,13 +502,20 @@ mutant("late frees are not counted before those of live blocks" src/internal/bum
 mutant("a mark keeps apart what late frees have mixed" src/internal/bump_offsets.h
   [[if (live == 0 && is_doubtful) live]]
   [[if (live == 0 && is_doubtful && false) live]])
-mutant("late frees that never come are forgotten below a mark" src/internal/bump_offsets.h
-  [[if (late == LateFrees::kNeverCome && (!waits_for_late_ || position <= late_from_)) {]]
-  [[if (late == LateFrees::kNeverCome) {]])
+mutant("nothing is in doubt once late frees never come" src/internal/bump_offsets.h
+  [[if (late_.load() == 0 && live_in_doubt() == 0) waits_for_late_ = false;]]
+  [[if (late_.load() == 0 && (live_in_doubt() == 0 || late == LateFrees::kNeverCome)) {
+    waits_for_late_ = false;
+  }]])
+mutant("a free among late ones counts for the lowest blocks first" src/internal/bump_offsets.h
+  [[  for (std::uint32_t depth = mark_count_; !take_live(depth); --depth) {
+    if (depth == lowest) return count_stray();]]
+  [[  for (std::uint32_t depth = lowest; !take_live(depth); ++depth) {
+    if (depth == mark_count_) return count_stray();]])
 mutant("a reset widens where late frees are waited for" src/internal/bump_offsets.h
-  [[  if (blocks != 0) {
+  [[  } else if (blocks != 0) {
     if (!waits_for_late_]]
-  [[  if (blocks != 0 || waits_for_late_) {
+  [[  } else if (blocks != 0 || waits_for_late_) {
     if (!waits_for_late_]])
 mutant("a reset waits on when all late frees have come" src/internal/bump_offsets.h
   [[if (late_.load() == 0 && live_in_doubt() == 0) waits_for_late_ = false;]]
@@ -563,9 +570,6 @@ mutant("what was live when the table grew is lost" src/free_list_offsets.cpp
 mutant("the budget may be passed by one byte" src/free_list_memory.cpp
   [[if (piece.held_bytes <= left_bytes) return Status();]]
   [[if (piece.held_bytes - 1 <= left_bytes) return Status();]])
-mutant("a piece ahead does not keep to what is left of the budget" src/free_list_memory.cpp
-  [[return wanted_bytes < most_bytes ? wanted_bytes : most_bytes;]]
-  [[return wanted_bytes;]])
 mutant("what the upstream refuses is not asked for by halves" src/free_list_memory.cpp
   [[bytes > size_bytes; bytes /= 2) {]]
   [[bytes > size_bytes; bytes = 0) {]])

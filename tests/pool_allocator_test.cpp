@@ -308,7 +308,7 @@ TYPED_TEST(EveryPool, LateFreesOfOtherMemoryAreNotWaitedFor) {
 // The reference knows which free is whose: no block is ever handed out twice, no reset goes
 // through while one is live, and once all frees have come it does.
 TYPED_TEST(EveryPool, LateFreesInAnyOrderNeverHarmLiveBlocks) {
-  for (std::uint64_t seed = 0; seed < 300; ++seed) {
+  for (std::uint64_t seed = 0; seed < 2000; ++seed) {
     SCOPED_TRACE(seed);
     test::Random random(seed);
     TypeParam pool;
@@ -317,9 +317,19 @@ TYPED_TEST(EveryPool, LateFreesInAnyOrderNeverHarmLiveBlocks) {
     std::vector<void*> live;
     std::vector<PoolMark> marks;
     std::vector<std::size_t> below;  // live blocks below each mark
+    bool counts_too_many = false;
     const auto forget_marks = [&](std::size_t kept) {
       marks.resize(kept);
       below.resize(kept);
+    };
+    // What lies above is gone, with or without late frees.
+    const auto take_away = [&](std::size_t kept, LateFrees frees) {
+      if (frees == LateFrees::kMayCome) {
+        late.insert(late.end(), live.begin() + static_cast<std::ptrdiff_t>(kept), live.end());
+      } else {
+        late.clear();
+      }
+      live.resize(kept);
     };
     const auto free_one = [&](std::vector<void*>* blocks) {
       const std::size_t index = random.size_below(blocks->size());
@@ -351,27 +361,30 @@ TYPED_TEST(EveryPool, LateFreesInAnyOrderNeverHarmLiveBlocks) {
           forget_marks(0);
         }
       } else if (action < 93) {
-        late.insert(late.end(), live.begin(), live.end());
-        live.clear();
+        const LateFrees frees = random.chance(80) ? LateFrees::kMayCome : LateFrees::kNeverCome;
+        take_away(0, frees);
         forget_marks(0);
-        pool.force_reset();
+        pool.force_reset(frees);
+        counts_too_many &= frees == LateFrees::kMayCome;
       } else if (!marks.empty()) {
         const std::size_t index = random.size_below(marks.size());
         const bool is_forced = action < 95;
+        const bool may_come = !is_forced || random.chance(80);
+        const LateFrees frees = may_come ? LateFrees::kMayCome : LateFrees::kNeverCome;
         const Status status =
-            is_forced ? pool.force_rewind(marks[index]) : pool.rewind(marks[index]);
+            is_forced ? pool.force_rewind(marks[index], frees) : pool.rewind(marks[index]);
         if (!status.ok()) continue;
         if (!is_forced) {
           ASSERT_EQ(live.size(), below[index]);
         }
-        late.insert(late.end(), live.begin() + static_cast<std::ptrdiff_t>(below[index]),
-                    live.end());
-        live.resize(below[index]);
+        take_away(below[index], frees);
         forget_marks(index + 1);
+        counts_too_many |= !may_come;
       }
     }
     while (!late.empty()) free_one(&late);
     while (!live.empty()) free_one(&live);
+    if (counts_too_many) pool.force_reset(LateFrees::kNeverCome);
     this->expect_whole_space_free(pool);
   }
 }

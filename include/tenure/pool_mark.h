@@ -20,7 +20,7 @@ enum class LateFrees : std::uint8_t {
   kMayCome,    // their owners may yet free them: until as many frees have come, none gives bytes
                // back, and a reset or rewind refuses what may be live
   kNeverCome,  // their owners are gone, or never free, or a GuardAllocator keeps late frees back;
-               // nor are those of earlier ones waited for any longer, unless they lie below
+               // nor are those of earlier resets waited for any longer
 };
 
 struct PoolMark {

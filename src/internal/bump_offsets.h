@@ -121,7 +121,8 @@ std::size_t BumpOffsets<Sharing>::live_above(std::size_t depth) const noexcept {
 
 // While late frees are missing, every free that may be one is taken for one; after that, each is
 // taken for one of a block. So blocks are never taken for fewer than are live, and when as many
-// frees have come as there were blocks, all are right, whatever was taken for what.
+// frees have come as there were blocks, all are right, whatever was taken for what. Blocks above
+// marks are counted as freed first, so that all those below one are not taken for fewer either.
 template <class Sharing>
 bool BumpOffsets<Sharing>::free_among_late(std::uint32_t begin) noexcept {
   if (begin < late_from_) {
@@ -151,17 +152,14 @@ Status BumpOffsets<Sharing>::check_free_above(std::size_t depth) const noexcept 
   return live == 0 ? Status() : Status(Reason::kBlocksLive).live(live);
 }
 
-// Blocks that were live above that position are gone. Frees of what an earlier one took away below
-// it may have been taken for theirs, and are waited for in any case.
+// Blocks that were live above that position are gone. Where those below it are in doubt, they stay
+// so until none is left.
 template <class Sharing>
 void BumpOffsets<Sharing>::wait_for(std::size_t blocks, std::uint32_t position,
                                     LateFrees late) noexcept {
-  if (late == LateFrees::kNeverCome && (!waits_for_late_ || position <= late_from_)) {
+  if (late == LateFrees::kNeverCome) {
     late_.store(0);
-    waits_for_late_ = false;
-    return;
-  }
-  if (blocks != 0) {
+  } else if (blocks != 0) {
     if (!waits_for_late_ || position < late_from_) late_from_ = position;
     waits_for_late_ = true;
     const std::uint32_t before = late_.load();
