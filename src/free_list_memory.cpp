@@ -142,21 +142,16 @@ bool FreeListMemory::grow_for(std::size_t size_bytes, std::size_t alignment_byte
   return trim_for(*needed) && take(*needed).ok();
 }
 
-void* FreeListMemory::allocate(std::size_t size_bytes, std::size_t alignment_bytes) noexcept {
-  RangeOffset offset = offsets_.allocate(size_bytes, alignment_bytes);
-  if (offset.is_none()) {
-    const std::size_t piece_alignment =
-        alignment_bytes > options_.alignment_bytes ? alignment_bytes : options_.alignment_bytes;
-    if (grow_for(size_bytes, piece_alignment)) {
-      offset = offsets_.allocate(size_bytes, alignment_bytes);
-    }
-    if (offset.is_none()) return ++refusals_, nullptr;
+void* FreeListMemory::grow_and_allocate(std::size_t size_bytes,
+                                        std::size_t alignment_bytes) noexcept {
+  const std::size_t piece_alignment =
+      alignment_bytes > options_.alignment_bytes ? alignment_bytes : options_.alignment_bytes;
+  RangeOffset offset = RangeOffset::none();
+  if (grow_for(size_bytes, piece_alignment)) {
+    offset = offsets_.allocate(size_bytes, alignment_bytes);
   }
+  if (offset.is_none()) return ++refusals_, nullptr;
   return pieces_[offset.range].base + offset.bytes;
-}
-
-void FreeListMemory::free(void* memory) noexcept {
-  offsets_.free_address(reinterpret_cast<std::uintptr_t>(memory));
 }
 
 bool FreeListMemory::can_trim(std::uint32_t range, Trim which) const noexcept {

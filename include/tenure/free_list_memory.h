@@ -73,8 +73,14 @@ class FreeListMemory {
 
   // Null when refused: then no block has changed. Where it takes that to stay within the budget,
   // pieces without blocks that earlier requests have taken go back.
-  [[nodiscard]] void* allocate(std::size_t size_bytes, std::size_t alignment_bytes) noexcept;
-  void free(void* memory) noexcept;
+  [[nodiscard]] void* allocate(std::size_t size_bytes, std::size_t alignment_bytes) noexcept {
+    const RangeOffset offset = offsets_.allocate(size_bytes, alignment_bytes);
+    if (offset.is_none()) return grow_and_allocate(size_bytes, alignment_bytes);
+    return pieces_[offset.range].base + offset.bytes;
+  }
+  void free(void* memory) noexcept {
+    offsets_.free_address(reinterpret_cast<std::uintptr_t>(memory));
+  }
 
   // Gives pieces of the upstream's in which no block is live back, reserved ones, too; returns
   // their bytes.
@@ -101,6 +107,8 @@ class FreeListMemory {
   [[nodiscard]] Status take(Piece piece) noexcept;
   [[nodiscard]] Status check_budget(const Piece& piece) const noexcept;
   [[nodiscard]] Status adopt(const Piece& piece) noexcept;
+  [[nodiscard]] void* grow_and_allocate(std::size_t size_bytes,
+                                        std::size_t alignment_bytes) noexcept;
   [[nodiscard]] bool grow_for(std::size_t size_bytes, std::size_t alignment_bytes) noexcept;
   [[nodiscard]] std::size_t bytes_ahead() const noexcept;
   [[nodiscard]] bool can_trim(std::uint32_t range, Trim which) const noexcept;
