@@ -24,20 +24,22 @@ FreeListOffsets::FreeListOffsets(std::size_t granule_bytes, Upstream bookkeeping
   for (std::uint32_t& list : lists_) list = kNone;
 }
 
-// ---- lists by size: sizes below 16 have a list each; above, each power of two is divided by 16.
+// ---- lists by size: 16 for each power of two from 16 on, each for as many sizes as 2^shift; below,
+// each size has a list.
+
+inline std::uint32_t FreeListOffsets::shift_of(std::uint32_t granules) noexcept {
+  return internal::log2_floor(granules | kBinsPerPower) - internal::log2_floor(kBinsPerPower);
+}
 
 inline std::uint32_t FreeListOffsets::bin_of(std::uint32_t granules) noexcept {
-  if (granules < kBinsPerPower) return granules;
-  const std::uint32_t power = internal::log2_floor(granules);
-  const std::uint32_t part = (granules >> (power - 4)) & (kBinsPerPower - 1);
-  return (power - 3) * kBinsPerPower + part;
+  const std::uint32_t shift = shift_of(granules);
+  return shift * kBinsPerPower + (granules >> shift);
 }
 
 // Every block in that list or above is large enough.
 inline std::uint32_t FreeListOffsets::bin_that_fits(std::uint32_t granules) noexcept {
-  if (granules < kBinsPerPower) return granules;
-  const std::uint32_t part_granules = 1U << (internal::log2_floor(granules) - 4);
-  return bin_of(granules + part_granules - 1);
+  const std::uint32_t shift = shift_of(granules);
+  return shift * kBinsPerPower + ((granules + (1U << shift) - 1) >> shift);
 }
 
 // The first list from that one on that is not empty, or kNone.

@@ -546,8 +546,8 @@ mutant("the block above is not merged" src/free_list_offsets.cpp
   [[const bool above_is_free = above != kNone && nodes_[above].is_free;]]
   [[const bool above_is_free = false && above != kNone;]])
 mutant("a free list that may be too small is taken for sure" src/free_list_offsets.cpp
-  [[return bin_of(granules + part_granules - 1);]]
-  [[return bin_of(granules);]])
+  [[((granules + (1U << shift) - 1) >> shift)]]
+  [[(granules >> shift)]])
 mutant("what lies deep in its own list is refused" src/free_list_offsets.cpp
   [[while (unsure < sure_bin) {]]
   [[while (unsure < own_bin) {]])

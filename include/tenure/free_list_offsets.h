@@ -118,6 +118,7 @@ class FreeListOffsets {
     std::size_t alignment_bytes;
   };
 
+  static std::uint32_t shift_of(std::uint32_t granules) noexcept;
   static std::uint32_t bin_of(std::uint32_t granules) noexcept;
   static std::uint32_t bin_that_fits(std::uint32_t granules) noexcept;
   [[nodiscard]] std::uint32_t first_unused_range() const noexcept;
