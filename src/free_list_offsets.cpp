@@ -24,8 +24,7 @@ FreeListOffsets::FreeListOffsets(std::size_t granule_bytes, Upstream bookkeeping
   for (std::uint32_t& list : lists_) list = kNone;
 }
 
-// ---- lists by size: 16 for each power of two from 16 on, each for as many sizes as 2^shift; below,
-// each size has a list.
+// ---- lists by size: 16 for each power of two from 16 on, for 2^shift sizes each; else one a size.
 
 inline std::uint32_t FreeListOffsets::shift_of(std::uint32_t granules) noexcept {
   return internal::log2_floor(granules | kBinsPerPower) - internal::log2_floor(kBinsPerPower);
@@ -145,10 +144,8 @@ inline std::uint32_t FreeListOffsets::find(const Request& request) const noexcep
 
 Status FreeListOffsets::reserve_blocks(std::size_t count) noexcept {
   if (count > kMaxNodes) return Status(Reason::kTooMany);
-  if (!nodes_.reserve(count) || !provide_slots(count)) {
-    return Status(Reason::kUpstreamRefused).needed(count * sizeof(Node));
-  }
-  return Status();
+  if (nodes_.reserve(count) && provide_slots(count)) return Status();
+  return Status(Reason::kUpstreamRefused).needed(count * sizeof(Node));
 }
 
 bool FreeListOffsets::provide_spares(std::size_t count) noexcept {
