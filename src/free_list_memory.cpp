@@ -29,7 +29,7 @@ FreeListMemory::~FreeListMemory() {
   for (std::uint32_t i = 0; i < piece_end_; ++i) give_back(i);
 }
 
-void FreeListMemory::deallocate(const Piece& piece) noexcept {
+void FreeListMemory::deallocate(const Piece& piece) const noexcept {
   if (piece.is_lent || piece.base == nullptr) return;
   options_.upstream.deallocate(options_.upstream.user, piece.base, piece.held_bytes,
                                piece.alignment_bytes);

@@ -114,7 +114,7 @@ class FreeListMemory {
   [[nodiscard]] bool can_trim(std::uint32_t range, Trim which) const noexcept;
   std::size_t trim(Trim which) noexcept;
   [[nodiscard]] bool trim_for(const Piece& piece) noexcept;
-  void deallocate(const Piece& piece) noexcept;
+  void deallocate(const Piece& piece) const noexcept;
   void give_back(std::uint32_t range) noexcept;
 
   FreeListOptions options_;
