@@ -416,8 +416,8 @@ mutant("what ended too high is not remembered" src/squeaky_wheel.cpp
   [[if (blames_[rank] != 0 && !blamed_.push_back(rank)) return false;]]
   [[if (blames_[rank] == 1 && !blamed_.push_back(rank)) return false;]])
 mutant("blame grows for what ended low enough" src/squeaky_wheel.cpp
-  [[blames_[a] > blames_[b]]]
-  [[blames_[a] < blames_[b]]])
+  [=[blames_[a] > blames_[b]]=]
+  [=[blames_[a] < blames_[b]]=])
 mutant("passes cost no steps" src/search.cpp
   [[*steps_left -= is_enough ? steps : *steps_left;]]
   [[*steps_left -= is_enough ? steps / 2 : *steps_left;]])
