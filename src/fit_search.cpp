@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "internal/placement.h"
+#include "internal/steps.h"
 
 namespace tenure::internal {
 namespace {
@@ -39,7 +40,7 @@ Status FitSearch::run(Span<const std::uint32_t> blocks, std::uint64_t* steps_lef
                       Fitting* fitting) noexcept {
   steps_left_ = *steps_left;
   fitting_ = Fitting::kNotKnown;
-  const Status status = take_steps(blocks.size()) ? answer(blocks) : Status();
+  const Status status = take_steps(blocks.size(), &steps_left_) ? answer(blocks) : Status();
   *steps_left = steps_left_;
   *fitting = fitting_;
   return status;
@@ -61,12 +62,6 @@ Status FitSearch::answer(Span<const std::uint32_t> blocks) noexcept {
   Status status = can_search ? search_briefly() : Status();
   if (status.ok()) status = try_strategies();
   return status.ok() && can_search ? search_at_length() : status;
-}
-
-bool FitSearch::take_steps(std::uint64_t count) noexcept {
-  const bool has_enough = count <= steps_left_;
-  steps_left_ -= std::min(count, steps_left_);
-  return has_enough;
 }
 
 bool FitSearch::select(Span<const std::uint32_t> blocks) noexcept {
@@ -145,7 +140,7 @@ Status FitSearch::try_strategies() noexcept {
     Status status = order_blocks(selection_, kReusableRegion, by, upstream_, &order);
     if (!status.ok()) return status;
     for (const Fit fit : {Fit::kFirst, Fit::kBest}) {
-      if (is_over() || !take_steps(blocks_.size())) break;
+      if (is_over() || !take_steps(blocks_.size(), &steps_left_)) break;
       status = place_in_gaps(selection_, kReusableRegion, order, fit, upstream_, offsets_);
       if (status.reason() == Reason::kSizeOverflow) continue;
       if (!status.ok()) return status;

@@ -8,6 +8,7 @@
 #include "internal/packing_search.h"
 #include "internal/placement.h"
 #include "internal/squeaky_wheel.h"
+#include "internal/steps.h"
 #include "tenure/array.h"
 
 namespace tenure::internal {
@@ -106,12 +107,6 @@ class Improvement {
       }
     }
     return Status();
-  }
-
-  [[nodiscard]] static bool take_steps(std::uint64_t steps, std::uint64_t* steps_left) noexcept {
-    const bool is_enough = steps <= *steps_left;
-    *steps_left -= is_enough ? steps : *steps_left;
-    return is_enough;
   }
 
   // Where a search is out of reach, its steps go into passes.

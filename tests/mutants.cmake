@@ -418,9 +418,9 @@ mutant("what ended too high is not remembered" src/squeaky_wheel.cpp
 mutant("blame grows for what ended low enough" src/squeaky_wheel.cpp
   [=[blames_[a] > blames_[b]]=]
   [=[blames_[a] < blames_[b]]=])
-mutant("passes cost no steps" src/search.cpp
-  [[*steps_left -= is_enough ? steps : *steps_left;]]
-  [[*steps_left -= is_enough ? steps / 2 : *steps_left;]])
+mutant("passes cost no steps" src/internal/steps.h
+  [[*left -= is_enough ? count : *left;]]
+  [[*left -= is_enough ? count / 2 : *left;]])
 mutant("a search without a result is a proof" src/search.cpp
   [[if (outcome == PackingSearch::Outcome::kNone) bound_bytes_ = cap + unit_;]]
   [[if (outcome != PackingSearch::Outcome::kFound) bound_bytes_ = cap + unit_;]])
@@ -491,33 +491,33 @@ mutant("a size that wraps round is given" include/tenure/bump_offsets.h
 mutant("late frees are taken for frees of what is live" include/tenure/bump_offsets.h
   [[if (waits_for_late_) return free_among_late(begin);]]
   [[]])
-mutant("a free of what lies below a forced rewind is late" src/internal/bump_offsets.h
+mutant("a free of what lies below a forced rewind is late" src/internal/bump_marks.h
   [[  if (begin < late_from_) {
     return]]
   [[  if (begin < late_from_ && false) {
     return]])
-mutant("late frees are not counted before those of live blocks" src/internal/bump_offsets.h
+mutant("late frees are not counted before those of live blocks" src/internal/bump_marks.h
   [[if (take_one(late_)) return count_stray();]]
   [[]])
-mutant("a mark keeps apart what late frees have mixed" src/internal/bump_offsets.h
+mutant("a mark keeps apart what late frees have mixed" src/internal/bump_marks.h
   [[if (live == 0 && is_doubtful) live]]
   [[if (live == 0 && is_doubtful && false) live]])
-mutant("nothing is in doubt once late frees never come" src/internal/bump_offsets.h
+mutant("nothing is in doubt once late frees never come" src/internal/bump_marks.h
   [[if (late_.load() == 0 && live_in_doubt() == 0) waits_for_late_ = false;]]
   [[if (late_.load() == 0 && (live_in_doubt() == 0 || late == LateFrees::kNeverCome)) {
     waits_for_late_ = false;
   }]])
-mutant("a free among late ones counts for the lowest blocks first" src/internal/bump_offsets.h
+mutant("a free among late ones counts for the lowest blocks first" src/internal/bump_marks.h
   [[  for (std::uint32_t depth = mark_count_; !take_live(depth); --depth) {
     if (depth == lowest) return count_stray();]]
   [[  for (std::uint32_t depth = lowest; !take_live(depth); ++depth) {
     if (depth == mark_count_) return count_stray();]])
-mutant("a reset widens where late frees are waited for" src/internal/bump_offsets.h
+mutant("a reset widens where late frees are waited for" src/internal/bump_marks.h
   [[  } else if (blocks != 0) {
     if (!waits_for_late_]]
   [[  } else if (blocks != 0 || waits_for_late_) {
     if (!waits_for_late_]])
-mutant("a reset waits on when all late frees have come" src/internal/bump_offsets.h
+mutant("a reset waits on when all late frees have come" src/internal/bump_marks.h
   [[if (late_.load() == 0 && live_in_doubt() == 0) waits_for_late_ = false;]]
   [[]])
 mutant("any block that ends at the position is the newest" include/tenure/bump_offsets.h
@@ -529,10 +529,10 @@ mutant("a position and a size may wrap round together" include/tenure/bump_space
 mutant("a pool's base is aligned to less than its units" src/pool_memory.cpp
   [[const std::size_t alignment = base_alignment(buffer.size(), options_);]]
   [[const std::size_t alignment = options_.alignment_bytes;]])
-mutant("a reset does not ask for blocks below marks" src/internal/bump_offsets.h
+mutant("a reset does not ask for blocks below marks" src/internal/bump_marks.h
   [[for (std::size_t i = depth; i < mark_count_; ++i) live += marks_[i].live.load();]]
   [[]])
-mutant("a mark of the same depth stands in for a stale one" src/internal/bump_offsets.h
+mutant("a mark of the same depth stands in for a stale one" src/internal/bump_marks.h
   [[return mark.depth >= mark_count_ || marks_[mark.depth].serial != mark.serial;]]
   [[return mark.depth >= mark_count_;]])
 mutant("a refused reserve lets go of the old block" src/pool_memory.cpp

@@ -45,7 +45,6 @@ class FitSearch {
   [[nodiscard]] Status search_at_length() noexcept;
   [[nodiscard]] Status try_strategies() noexcept;
   [[nodiscard]] Status attempt(const PackingOrder& order, std::uint64_t steps) noexcept;
-  [[nodiscard]] bool take_steps(std::uint64_t count) noexcept;
   [[nodiscard]] bool lies_within_limit() const noexcept;
   [[nodiscard]] bool is_over() const noexcept {
     return fitting_ != Fitting::kNotKnown || steps_left_ == 0;
