@@ -93,6 +93,23 @@ TEST_F(FreeListOffsetsTest, GivesARoomOfExactlyTheSizeAgain) {
   EXPECT_TRUE(offsets.free({0, second + 6464}));
 }
 
+// However long ago it was freed.
+TEST_F(FreeListOffsetsTest, TakesTheRoomThatFitsClosest) {
+  constexpr std::size_t kRooms = 12;
+  add_range(1 << 20);
+  std::vector<std::size_t> rooms;
+  for (std::size_t i = 0; i < kRooms; ++i) {
+    rooms.push_back(take((i == 0 ? 70 : 100 + i) * 64));
+    take(64);
+  }
+  for (const std::size_t room : rooms) EXPECT_TRUE(offsets.free({0, room}));
+  EXPECT_EQ(take(66 * 64), rooms[0]);
+  EXPECT_TRUE(offsets.free({0, rooms[0]}));
+  for (std::size_t i = 0; i < kRooms; ++i) {
+    EXPECT_TRUE(offsets.free({0, rooms[i] + (i == 0 ? 70 : 100 + i) * 64}));
+  }
+}
+
 // Lists hold sizes up to a sixteenth apart: a request is not refused because the only room for it
 // lies deep in its own list.
 TEST_F(FreeListOffsetsTest, DoesNotRefuseWhatFitsSomewhere) {

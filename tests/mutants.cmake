@@ -543,29 +543,34 @@ mutant("a lent buffer has no tail" src/pool_memory.cpp
   [[!checked_add(padding, options_.tail_bytes, &lost)]]
   [[!checked_add(padding, 0, &lost)]])
 mutant("the block above is not merged" src/free_list_offsets.cpp
-  [[const bool above_is_free = above != kNone && nodes_[above].is_free;]]
+  [[const bool above_is_free = nodes_[above].place != kLive;]]
   [[const bool above_is_free = false && above != kNone;]])
-mutant("a free list that may be too small is taken for sure" src/free_list_offsets.cpp
+mutant("a free list that may be too small is taken for sure" src/internal/free_list_steps.h
   [[((granules + (1U << shift) - 1) >> shift)]]
   [[(granules >> shift)]])
 mutant("what lies deep in its own list is refused" src/free_list_offsets.cpp
-  [[while (unsure < sure_bin) {]]
-  [[while (unsure < own_bin) {]])
+  [[while (bin < sure_bin) {]]
+  [[while (bin < sure_bin && bin != bin_of(request.granules)) {]])
+mutant("a closer fit in the lists is passed by" src/free_list_offsets.cpp
+  [[(2U << power_of(size)) -]]
+  [[(1U << power_of(size)) -]])
+mutant("a recent block is as large as it was" src/internal/free_list_steps.h
+  [[recent_sizes_[nodes_[index].place - kFirstRecent] = nodes_[index].size;]]
+  [[]])
+mutant("what is recent no more is in no list" src/internal/free_list_steps.h
+  [[    list(recent_[place]);]]
+  [[]])
 mutant("a block is found by a number that another block has, too" src/free_list_offsets.cpp
-  [[if (slots[slot].key == key && matches(nodes_[slots[slot].index])) return slot;]]
-  [[if (slots[slot].key == key) return slot;]])
-mutant("the way to a block ends where another was freed" src/free_list_offsets.cpp
-  [[    slots[slot] = slots[next];
-    slot = next;]]
-  [[]])
-mutant("a block moves up to before its own way begins" src/free_list_offsets.cpp
-  [[if (((next - home) & mask) < ((next - slot) & mask)) continue;]]
-  [[]])
-mutant("a block takes the slot of another" src/free_list_offsets.cpp
-  [[while (slots[slot].index != kNone) slot = (slot + 1) & mask;]]
-  [[]])
-mutant("what was live when the table grew is lost" src/free_list_offsets.cpp
-  [[if (slot.index != kNone) enter(slot);]]
+  [[while (*link != kNone && !matches(nodes_[*link]))]]
+  [[while (*link != kNone && false)]])
+mutant("those behind a freed block are not found any more" src/free_list_offsets.cpp
+  [[*link = node.next;]]
+  [[*link = kNone;]])
+mutant("a block takes the place of those of its number" src/internal/free_list_steps.h
+  [[node.next = *bucket;]]
+  [[node.next = kNone;]])
+mutant("what was live when the table grew is lost" src/free_list_ranges.cpp
+  [[if (nodes_[i].place == kLive) enter(i);]]
   [[]])
 mutant("the budget may be passed by one byte" src/free_list_memory.cpp
   [[if (piece.held_bytes <= left_bytes) return Status();]]

@@ -12,7 +12,8 @@
 //   heap.free(offset);
 //
 // Two-level segregated fit: free blocks are listed by size, 16 lists for each power of two, and two
-// words of bits lead to the first list that surely fits.
+// words of bits lead to the first list that surely fits. The few free blocks that changed last are
+// in no list: most requests come out of one of them, and most frees go back to it.
 
 #include <cstddef>
 #include <cstdint>
@@ -36,7 +37,7 @@ struct RangeOffset {
 
 inline constexpr std::uint32_t kMaxRanges = 32;
 
-// Blocks take whole granules. The books take 40 to 48 bytes a block, live or free; live blocks are
+// Blocks take whole granules. The books take 36 to 40 bytes a block, live or free; live blocks are
 // found in a hash table, so that what is O(1) here is so as expected of one. The books grow with
 // the blocks, and what grows is copied or entered anew, unless room was reserved. Neither copied
 // nor moved. Not thread-safe. The upstream must outlive it.
@@ -85,32 +86,31 @@ class FreeListOffsets {
 
  private:
   static constexpr std::uint32_t kNone = 0xFFFFFFFFU;
+  // So that a size, what aligning may skip and a part of a power of two add up in 32 bits.
+  static constexpr std::uint32_t kMaxGranules = 0x40000000U;
   static constexpr std::uint32_t kBinsPerPower = 16;
   static constexpr std::uint32_t kPowers = 29;
+  static constexpr std::uint32_t kRecent = 3;
+  // Where a node is: below that in the list of this number, from there on among the recent.
+  static constexpr std::uint32_t kFirstRecent = kPowers * kBinsPerPower;
+  static constexpr std::uint32_t kLive = kNone;
 
-  // A block, in granules. The neighbours in memory are listed, too, and for a free one those in
-  // its list.
+  // A block, in granules. The blocks of a range and its edge, which counts as live, are a ring.
   struct Node {
     std::uint32_t begin;
     std::uint32_t size;
     std::uint32_t below;
     std::uint32_t above;
-    std::uint32_t previous_free;
-    std::uint32_t next_free;  // of a node that is not used: the next spare one
-    std::uint32_t bin;
-    std::uint16_t range;
-    bool is_free;
+    std::uint32_t place;
+    std::uint32_t next;      // in its list, among the live of one hash, or among the spare
+    std::uint32_t previous;  // in its list
+    std::uint32_t range;
   };
   struct Range {
     std::uintptr_t origin = 0;
-    std::uint32_t granules = 0;   // 0: there is no such range
-    std::uint32_t first = kNone;  // its lowest block
-    std::uint32_t key = 0;        // of its first granule
-  };
-  // A live block, and its number among all granules of all ranges, which may repeat.
-  struct Slot {
-    std::uint32_t key;
-    std::uint32_t index;
+    std::uint32_t granules = 0;  // 0: there is no such range
+    std::uint32_t edge = kNone;
+    std::uint32_t key = 0;  // of its first granule
   };
   struct Request {
     std::uint32_t granules;
@@ -119,6 +119,7 @@ class FreeListOffsets {
   };
 
   static std::uint32_t shift_of(std::uint32_t granules) noexcept;
+  static std::uint32_t power_of(std::uint32_t granules) noexcept;
   static std::uint32_t bin_of(std::uint32_t granules) noexcept;
   static std::uint32_t bin_that_fits(std::uint32_t granules) noexcept;
   [[nodiscard]] std::uint32_t first_unused_range() const noexcept;
@@ -127,36 +128,44 @@ class FreeListOffsets {
   [[nodiscard]] bool fits(std::uint32_t index, const Request& request) const noexcept;
   [[nodiscard]] std::uint32_t look_through(std::uint32_t bin, const Request& request,
                                            std::size_t most) const noexcept;
+  [[nodiscard]] std::uint32_t find_recent(const Request& request) const noexcept;
+  [[nodiscard]] std::uint32_t find_listed(const Request& request) const noexcept;
+  [[nodiscard]] std::uint32_t find_unlikely(const Request& request) const noexcept;
   [[nodiscard]] std::uint32_t find(const Request& request) const noexcept;
+  [[nodiscard]] RangeOffset hand_out(std::uint32_t index) noexcept;
+  [[nodiscard]] bool has_spares(std::size_t count) const noexcept;
   [[nodiscard]] bool provide_spares(std::size_t count) noexcept;
-  [[nodiscard]] bool provide_slots(std::size_t blocks) noexcept;
-  [[nodiscard]] std::size_t home_of(std::uint32_t key) const noexcept;
+  [[nodiscard]] bool provide_buckets(std::size_t blocks) noexcept;
+  [[nodiscard]] std::uint32_t* bucket_of(std::uint32_t key) noexcept;
   template <class Matches>
-  [[nodiscard]] std::size_t find_slot(std::uint32_t key, const Matches& matches) const noexcept;
-  void enter(Slot entered) noexcept;
-  void strike_out(std::size_t slot) noexcept;
+  [[nodiscard]] bool free_matching(std::uint32_t key, const Matches& matches) noexcept;
+  void enter(std::uint32_t index) noexcept;
   std::uint32_t take_spare() noexcept;
   void give_spare(std::uint32_t index) noexcept;
   void list(std::uint32_t index) noexcept;
-  void list(std::uint32_t index, std::uint32_t bin) noexcept;
   void unlist(std::uint32_t index) noexcept;
-  void list_again(std::uint32_t index) noexcept;
+  void remember(std::uint32_t index) noexcept;
+  void forget(std::uint32_t index) noexcept;
+  void note_resized(std::uint32_t index) noexcept;
   std::uint32_t split_front(std::uint32_t index, std::uint32_t granules) noexcept;
   void merge_into_above(std::uint32_t index) noexcept;
   void merge_into_below(std::uint32_t index) noexcept;
-  bool free_slot(std::size_t slot) noexcept;
+  void merge_or_remember(std::uint32_t index) noexcept;
 
   std::uint32_t shift_;
   std::uint32_t spare_ = kNone;
-  std::size_t spare_count_ = 0;
   Upstream bookkeeping_;
   Array<Node> nodes_;
-  // Live blocks by where they begin: a hash table with linear probing, no more than half full.
-  Array<Slot> slots_;
-  std::uint32_t slot_shift_ = 32;
+  // Live blocks by where they begin: a hash table of chains, a bucket for each block at least.
+  Array<std::uint32_t> buckets_;
+  std::uint32_t bucket_shift_ = 32;
   std::uint32_t powers_ = 0;  // bits: powers with a list that is not empty
   std::uint32_t bins_[kPowers] = {};
   std::uint32_t lists_[kPowers * kBinsPerPower];
+  std::uint32_t recent_count_ = 0;
+  std::uint32_t next_to_list_ = 0;  // of the recent, when there are more
+  std::uint32_t recent_sizes_[kRecent];
+  std::uint32_t recent_[kRecent];
   Range ranges_[kMaxRanges];
   std::size_t in_use_bytes_ = 0;
   std::size_t peak_bytes_ = 0;
