@@ -42,11 +42,17 @@ void* operator new(std::size_t size) { return example::counted(std::malloc(size 
 void operator delete(void* memory) noexcept { std::free(memory); }
 void operator delete(void* memory, std::size_t /*size*/) noexcept { std::free(memory); }
 
+// From where the upstream's memory is, because C's aligned_alloc is not everywhere.
 void* operator new(std::size_t size, std::align_val_t alignment) {
-  const auto multiple = static_cast<std::size_t>(alignment);
-  return example::counted(std::aligned_alloc(multiple, (size / multiple + 1) * multiple));
+  const tenure::Upstream heap = tenure::heap_upstream();
+  return example::counted(
+      heap.allocate(heap.user, size == 0 ? 1 : size, static_cast<std::size_t>(alignment)));
 }
-void operator delete(void* memory, std::align_val_t /*alignment*/) noexcept { std::free(memory); }
-void operator delete(void* memory, std::size_t /*size*/, std::align_val_t /*alignment*/) noexcept {
-  std::free(memory);
+void operator delete(void* memory, std::size_t size, std::align_val_t alignment) noexcept {
+  const tenure::Upstream heap = tenure::heap_upstream();
+  if (memory == nullptr) return;
+  heap.deallocate(heap.user, memory, size, static_cast<std::size_t>(alignment));
+}
+void operator delete(void* memory, std::align_val_t alignment) noexcept {
+  operator delete(memory, 0, alignment);  // the heap asks for no size
 }
