@@ -6,7 +6,12 @@
 #include "tenure/upstream.h"
 
 #if defined(_WIN32)
+#if !defined(WIN32_LEAN_AND_MEAN)
 #define WIN32_LEAN_AND_MEAN
+#endif
+#if !defined(NOMINMAX)
+#define NOMINMAX
+#endif
 #include <windows.h>
 #elif defined(__unix__) || defined(__APPLE__)
 #include <sys/mman.h>
@@ -41,24 +46,44 @@ SYSTEM_INFO system_info() noexcept {
   return info;
 }
 
-// VirtualAlloc aligns to its granularity (64 KiB). Large pages need a privilege that programs
-// rarely have, and come whole; without it the call fails and normal pages are taken.
-void* take_pages(std::size_t size_bytes, std::size_t alignment_bytes, PageSize pages) noexcept {
-  if (alignment_bytes > system_info().dwAllocationGranularity) return nullptr;
+constexpr DWORD kTake = MEM_RESERVE | MEM_COMMIT;
+
+// Large pages need a privilege that programs rarely have, and come whole.
+void* take_large_pages(std::size_t size_bytes, std::size_t alignment_bytes) noexcept {
   const std::size_t large_bytes = GetLargePageMinimum();
-  constexpr DWORD kTake = MEM_RESERVE | MEM_COMMIT;
-  if (pages == PageSize::kHugeWhereGiven && large_bytes != 0 && size_bytes >= large_bytes &&
-      size_bytes <= SIZE_MAX / 2) {
-    const std::size_t whole_bytes = (size_bytes + large_bytes - 1) / large_bytes * large_bytes;
-    void* memory = VirtualAlloc(nullptr, whole_bytes, kTake | MEM_LARGE_PAGES, PAGE_READWRITE);
-    if (memory != nullptr) return memory;
-  }
-  return VirtualAlloc(nullptr, size_bytes, kTake, PAGE_READWRITE);
+  if (size_bytes < large_bytes || alignment_bytes > large_bytes) return nullptr;
+  if (large_bytes == 0 || size_bytes > SIZE_MAX / 2) return nullptr;
+  const std::size_t whole_bytes = (size_bytes + large_bytes - 1) / large_bytes * large_bytes;
+  return VirtualAlloc(nullptr, whole_bytes, kTake | MEM_LARGE_PAGES, PAGE_READWRITE);
 }
 
+// VirtualAlloc aligns to its granularity (64 KiB). For more, more addresses are reserved, and only
+// what lies aligned among them becomes memory.
+void* take_pages(std::size_t size_bytes, std::size_t alignment_bytes, PageSize pages) noexcept {
+  if (pages == PageSize::kHugeWhereGiven) {
+    void* memory = take_large_pages(size_bytes, alignment_bytes);
+    if (memory != nullptr) return memory;
+  }
+  if (alignment_bytes <= system_info().dwAllocationGranularity) {
+    return VirtualAlloc(nullptr, size_bytes, kTake, PAGE_READWRITE);
+  }
+  if (alignment_bytes > SIZE_MAX / 2 || size_bytes > SIZE_MAX / 2 - alignment_bytes) return nullptr;
+  void* reserved = VirtualAlloc(nullptr, size_bytes + alignment_bytes, MEM_RESERVE, PAGE_READWRITE);
+  if (reserved == nullptr) return nullptr;
+  const auto padding = static_cast<std::size_t>(
+      padding_to_align(reinterpret_cast<std::uintptr_t>(reserved), alignment_bytes));
+  void* memory = static_cast<unsigned char*>(reserved) + padding;
+  if (VirtualAlloc(memory, size_bytes, MEM_COMMIT, PAGE_READWRITE) != nullptr) return memory;
+  VirtualFree(reserved, 0, MEM_RELEASE);
+  return nullptr;
+}
+
+// What was reserved may begin before.
 void give_pages_back(void* /*user*/, void* memory, std::size_t /*size_bytes*/,
                      std::size_t /*alignment_bytes*/) noexcept {
-  VirtualFree(memory, 0, MEM_RELEASE);
+  MEMORY_BASIC_INFORMATION taken;
+  if (VirtualQuery(memory, &taken, sizeof taken) == 0) return;
+  VirtualFree(taken.AllocationBase, 0, MEM_RELEASE);
 }
 
 void discard_pages(void* /*user*/, void* memory, std::size_t size_bytes) noexcept {

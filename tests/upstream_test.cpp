@@ -11,6 +11,10 @@
 #include "support/upstreams.h"
 #include "tenure/buffer_upstream.h"
 
+#ifdef _WIN32
+#include <windows.h>
+#endif
+
 namespace tenure {
 namespace {
 
@@ -46,12 +50,14 @@ INSTANTIATE_TEST_SUITE_P(
     [](const testing::TestParamInfo<NamedUpstream>& param) { return param.param.name; });
 
 TEST_P(EveryUpstream, AlignsEverySizeToEveryPowerOfTwo) {
-  for (std::size_t alignment = 1; alignment <= 65536; alignment *= 2) {
+  // Beyond pages, what Windows aligns to (64 KiB) and huge pages.
+  for (std::size_t alignment = 1; alignment <= std::size_t{4} << 20; alignment *= 2) {
     for (const std::size_t size : {1U, 2U, 7U, 8U, 63U, 64U, 65U, 4095U, 4096U, 4097U}) {
       const Granted taken{take(size, alignment), size, alignment};
       ASSERT_NE(taken.memory, nullptr);
       EXPECT_EQ(reinterpret_cast<std::uintptr_t>(taken.memory) % alignment, 0U)
           << size << " bytes, alignment " << alignment;
+      std::memset(taken.memory, 0x5A, size);
       give_back(taken);
     }
   }
@@ -127,6 +133,24 @@ TEST(PageUpstream, DiscardsWholePagesOnlyAndKeepsTheirAddresses) {
     upstream.deallocate(upstream.user, memory, kBytes, 64);
   }
 }
+
+#ifdef _WIN32
+// More addresses are reserved than become memory.
+TEST(PageUpstream, GivesBackAllThatAnAlignmentNeeded) {
+  const Upstream upstream = page_upstream();
+  constexpr std::size_t kAlignment = std::size_t{256} << 20;
+  void* memory = upstream.allocate(upstream.user, 100, kAlignment);
+  ASSERT_NE(memory, nullptr);
+  MEMORY_BASIC_INFORMATION pages = {};
+  ASSERT_NE(VirtualQuery(memory, &pages, sizeof pages), 0U);
+  void* const reserved = pages.AllocationBase;
+  upstream.deallocate(upstream.user, memory, 100, kAlignment);
+  for (void* first : {reserved, memory}) {
+    ASSERT_NE(VirtualQuery(first, &pages, sizeof pages), 0U);
+    EXPECT_EQ(pages.State, DWORD{MEM_FREE});
+  }
+}
+#endif
 
 #ifdef __linux__
 TEST(PageUpstream, DiscardedPagesAreZeroOnLinux) {
