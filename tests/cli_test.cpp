@@ -174,6 +174,12 @@ TEST_F(TenurePlan, TellsFilesThatCannotBeReadOrWritten) {
   EXPECT_EQ(file_count(), 1U);
 }
 
+// Where options may also be written with a slash, this is a name all the same.
+TEST(Tenure, TakesNamesThatBeginWithASlash) {
+  const Outcome outcome = run({"plan", "/no such folder/model.tflite"});
+  EXPECT_EQ(outcome.code, ExitCode::kFileAccess) << outcome.err;
+}
+
 TEST_F(TenurePlan, TellsOutputThatCannotBeWritten) {
   std::ostringstream out;
   std::ostringstream err;

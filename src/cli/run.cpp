@@ -115,6 +115,7 @@ ExitCode parse_and_run(std::vector<std::string> arguments, std::ostream& out, st
   app.set_version_flag("--version", kVersionText);
   app.footer(kExitCodeHelp);
   app.require_subcommand(1);
+  app.allow_windows_style_options(false);  // which would take /models/a.tflite for an option
   app.failure_message([](const CLI::App*, const CLI::Error& error) {
     return std::string("tenure: ") + error.what() + "\nRun tenure --help for more.\n";
   });
