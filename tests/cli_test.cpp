@@ -174,6 +174,18 @@ TEST_F(TenurePlan, TellsFilesThatCannotBeReadOrWritten) {
   EXPECT_EQ(file_count(), 1U);
 }
 
+TEST_F(TenurePlan, TakesNamesInUtf8) {
+  const std::string file = write("\u6A21\u578B.csv", kBlocks);
+  const Outcome outcome = run({"plan", file, "--csv", path("\u8A08\u753B.csv")});
+  EXPECT_EQ(outcome.code, ExitCode::kOk) << outcome.err;
+  EXPECT_EQ(outcome.out.find(file + ": 3 blocks"), 0U) << outcome.out;
+  EXPECT_TRUE(fs::exists(fs::u8path(path("\u8A08\u753B.csv"))));
+  EXPECT_EQ(file_count(), 2U);
+  const auto no_utf8 = io::read_csv(path("") + "\xE4.csv");
+  ASSERT_FALSE(no_utf8.ok());
+  EXPECT_TRUE(no_utf8.error().is_file_access) << no_utf8.error().message;
+}
+
 // Where options may also be written with a slash, this is a name all the same.
 TEST(Tenure, TakesNamesThatBeginWithASlash) {
   const Outcome outcome = run({"plan", "/no such folder/model.tflite"});

@@ -27,12 +27,12 @@ std::string last_reason() {
   return errno == 0 ? "unknown reason" : std::generic_category().message(errno);
 }
 
-Result<FileBytes> read_stream(std::ifstream& stream, const std::string& path,
-                              std::uint64_t limit_bytes) {
+Result<FileBytes> read_stream(std::ifstream& stream, const fs::path& source,
+                              const std::string& path, std::uint64_t limit_bytes) {
   constexpr std::size_t kPieceBytes = std::size_t{1} << 20;
   FileBytes file;
   std::error_code no_size;
-  const std::uint64_t size = fs::file_size(path, no_size);
+  const std::uint64_t size = fs::file_size(source, no_size);
   // One piece more, so that the read that finds the end needs no second buffer.
   const std::uint64_t expected = (no_size ? 0 : std::min(size, limit_bytes)) + kPieceBytes;
   if (expected > file.bytes.max_size()) throw std::bad_alloc();
@@ -72,24 +72,30 @@ bool is_writable(const fs::path& file) {
 }  // namespace
 
 Result<FileBytes> read_file(const std::string& path, std::uint64_t limit_bytes) {
-  std::error_code ignored;
-  if (fs::is_directory(path, ignored)) return access_error(path, "cannot read", "it is a folder");
-  errno = 0;
-  std::ifstream stream(path, std::ios::binary);
-  if (!stream) return access_error(path, "cannot read", last_reason());
   try {
-    return read_stream(stream, path, limit_bytes);
+    const fs::path source = fs::u8path(path);
+    std::error_code ignored;
+    if (fs::is_directory(source, ignored)) {
+      return access_error(path, "cannot read", "it is a folder");
+    }
+    errno = 0;
+    std::ifstream stream(source, std::ios::binary);
+    if (!stream) return access_error(path, "cannot read", last_reason());
+    return read_stream(stream, source, path, limit_bytes);
   } catch (const std::bad_alloc&) {
     return prefixed(path, {StatusCode::kOutOfMemory, "memory was refused"});
+  } catch (const std::system_error& error) {  // the name is no UTF-8, and this is Windows
+    return access_error(path, "cannot read", error.code().message());
   }
 }
 
 MaybeError write_file(const std::string& path, std::string_view text) {
+  const fs::path named = fs::u8path(path);
   std::error_code error;
-  const bool exists = fs::exists(path, error);
+  const bool exists = fs::exists(named, error);
   // A link is followed, so that it stays one, even where nothing is behind it yet.
-  if (!exists && fs::is_symlink(path, error)) return write_directly(path, path, text);
-  const fs::path target = exists ? fs::canonical(path, error) : fs::path(path);
+  if (!exists && fs::is_symlink(named, error)) return write_directly(path, named, text);
+  const fs::path target = exists ? fs::canonical(named, error) : named;
   if (error && exists) return access_error(path, "cannot write", error.message());
   if (exists && fs::is_directory(target, error)) {
     return access_error(path, "cannot write", "it is a folder");

@@ -51,14 +51,14 @@ class TenurePlan : public ::testing::Test {
   void TearDown() override { fs::remove_all(folder_); }
 
   [[nodiscard]] std::string path(const std::string& name) const {
-    return (folder_ / name).string();
+    return (folder_ / fs::u8path(name)).u8string();
   }
   [[nodiscard]] std::string write(const std::string& name, const std::string& text) const {
-    std::ofstream(path(name), std::ios::binary) << text;
+    std::ofstream(fs::u8path(path(name)), std::ios::binary) << text;
     return path(name);
   }
   [[nodiscard]] static std::string read(const std::string& file) {
-    std::ifstream stream(file, std::ios::binary);
+    std::ifstream stream(fs::u8path(file), std::ios::binary);
     return {std::istreambuf_iterator<char>(stream), std::istreambuf_iterator<char>()};
   }
   [[nodiscard]] std::size_t file_count() const {

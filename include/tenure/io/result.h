@@ -8,6 +8,8 @@
 //   io::Result<io::CsvProblem> csv = io::read_csv(path);
 //   if (!csv.ok()) return complain(csv.error().message);
 //
+// Names of files are UTF-8 on Windows, and what the system takes elsewhere.
+//
 // No function of tenure::io throws, unless memory runs out while a message is put together.
 
 #include <optional>
