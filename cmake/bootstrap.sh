@@ -8,6 +8,7 @@ usage() {
   cat >&2 <<'TEXT'
 usage: cmake/bootstrap.sh demo          build the demo and run it
        cmake/bootstrap.sh test          build everything and run the tests
+       cmake/bootstrap.sh windows       build for Windows and run the tests under wine
        cmake/bootstrap.sh packages-ci   only install what .ci/run needs
 TEXT
   exit 2
@@ -34,10 +35,14 @@ clang-format clang-format
 aarch64-linux-gnu-g++ g++-aarch64-linux-gnu
 arm-linux-gnueabihf-g++ g++-arm-linux-gnueabihf
 qemu-arm qemu-user'
+needs_of_windows='
+x86_64-w64-mingw32-g++-posix g++-mingw-w64-x86-64-posix
+wine wine'
 
 [ $# -eq 1 ] || usage
 case $1 in
   demo | test) needs=$needs_to_build ;;
+  windows) needs=$needs_to_build$needs_of_windows ;;
   packages-ci) needs=$needs_to_build$needs_of_ci ;;
   *) usage ;;
 esac
