@@ -3,11 +3,13 @@
 // What does one call of an allocator cost, through the interface that a runtime gets? Prints
 // seconds per call as `s_per_call` (2.5n is 2.5 ns), allocations and frees averaged. `recorded` are
 // the requests of every network in TENURE_DATA_DIR/traces, each network with an allocator of its
-// own; `pairs` a request and its free at once; `replaced` 64 live blocks of many sizes, of which
-// the oldest goes for each that comes. The baselines are the C heap, a cache as ncnn's pools are, and
-// jemalloc and mimalloc where they were there to link.
+// own: all, and apart from those of the language model, which are four fifths of them; `pairs` a
+// request and its free at once; `replaced` 64 live blocks of many sizes, of which the oldest goes
+// for each that comes. The baselines are the C heap, a cache as ncnn's pools are, and jemalloc and
+// mimalloc where they were there to link.
 //
-//   allocate_latency --benchmark_repetitions=9 --benchmark_report_aggregates_only=true
+//   allocate_latency --benchmark_repetitions=9 --benchmark_enable_random_interleaving=true
+//                    --benchmark_report_aggregates_only=true
 //
 // What is refused ends a benchmark with an error. No memory is touched.
 
@@ -175,13 +177,13 @@ void replaced(benchmark::State& state) {
 
 // ---- recorded requests
 
-enum class Recorded { kNetworks, kLanguageModel };
+enum class Recorded { kAll, kNetworks, kLanguageModel };
 
 std::vector<Trace> recorded_traces(const std::string& kind, Recorded which) {
   std::vector<Trace> traces;
   for (Trace& trace : read_traces(kind)) {
     const bool is_language_model = trace.name.compare(0, 4, "llm_") == 0;
-    if (is_language_model == (which == Recorded::kLanguageModel)) {
+    if (which == Recorded::kAll || is_language_model == (which == Recorded::kLanguageModel)) {
       traces.push_back(std::move(trace));
     }
   }
@@ -272,6 +274,7 @@ BENCHMARK(requests_until_reset<SharedBump>);
 
 #define TENURE_BENCHMARK_ALL(Measured)                  \
   BENCHMARK(pairs<Measured>);                           \
+  BENCHMARK((recorded<Measured, Recorded::kAll>));      \
   BENCHMARK((recorded<Measured, Recorded::kNetworks>)); \
   BENCHMARK((recorded<Measured, Recorded::kLanguageModel>))
 #define TENURE_BENCHMARK_THREADS(Measured) \
