@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "internal/assembly.h"
 #include "internal/packing.h"
 #include "internal/packing_search.h"
 #include "internal/placement.h"
@@ -28,6 +29,14 @@ struct Round {
 constexpr Round kRounds[] = {{3, 6}, {9, 7}, {27, 4}, {81, 6}};
 constexpr std::size_t kBalancedRounds = 1;
 
+// Which blocks are taken for one.
+constexpr AssemblyRules kAssemblyRules[] = {
+    {Stacking::kEverywhere, true},
+    {Stacking::kWhereItMatches, false},
+    {Stacking::kWhereItMatches, true},
+};
+constexpr std::size_t kAssemblies = sizeof(kAssemblyRules) / sizeof(kAssemblyRules[0]);
+
 // 1 1 2 1 1 2 4 ...: Luby, Sinclair and Zuckerman's restarts, `index` from 1.
 std::uint64_t luby(std::uint64_t index) noexcept {
   for (;;) {
@@ -38,36 +47,88 @@ std::uint64_t luby(std::uint64_t index) noexcept {
   }
 }
 
+// What the problem and those that are made of it have in common.
+struct Budget {
+  std::uint64_t steps_left;
+  std::uint64_t bound_bytes;  // rises when a search proves that there is nothing lower
+  bool is_cancelled = false;
+};
+
 class Improvement {
  public:
-  Improvement(const PlanningProblem& problem, RegionIndex region, const RegionBound& bound,
-              const PlannerOptions& options, Span<std::uint64_t> offsets) noexcept
+  Improvement(const PlanningProblem& problem, RegionIndex region, std::uint64_t unit_bytes,
+              const PlannerOptions& options, Budget* budget) noexcept
       : problem_(problem),
         region_(region),
-        bound_bytes_(bound.lower_bound_bytes),
-        unit_(bound.unit_bytes),
+        unit_(unit_bytes),
         options_(options),
-        offsets_(offsets),
-        steps_left_(options.search_steps),
+        budget_(*budget),
+        floor_bytes_(budget->bound_bytes),
         candidate_(options.upstream),
         wheel_(options.upstream),
         packing_(options.upstream),
         search_(options.upstream) {}
 
-  Status run(SearchResult* result) noexcept {
-    height_ = height_of(offsets_);
-    if (!candidate_.append(offsets_)) return Status(Reason::kUpstreamRefused);
-    std::uint64_t unlimited = UINT64_MAX;
-    std::uint64_t items_left = kBalancedItems;
-    Status status = try_strategies(1, &unlimited);
-    if (status.ok() && !is_done()) status = try_strategies(kFewPasses, &items_left);
-    if (status.ok() && !is_done()) status = search();
-    *result = {height_, height_ <= bound_bytes_};
+  // From what `offsets` hold.
+  Status run(Span<std::uint64_t> offsets) noexcept {
+    Status status = start(offsets, height_of(offsets));
+    if (status.ok()) status = improve(Effort::kBalanced);
+    if (status.ok() && options_.effort == Effort::kBest) status = improve(Effort::kBest);
+    budget_.bound_bytes = std::max(budget_.bound_bytes, floor_bytes_);
     return status;
   }
+  [[nodiscard]] std::uint64_t height() const noexcept { return height_; }
 
  private:
-  [[nodiscard]] bool is_done() const noexcept { return is_cancelled_ || height_ <= bound_bytes_; }
+  [[nodiscard]] bool is_done() const noexcept {
+    return budget_.is_cancelled || height_ <= floor_bytes_;
+  }
+
+  // `offsets` need only hold something when they end at the height.
+  Status start(Span<std::uint64_t> offsets, std::uint64_t height) noexcept {
+    offsets_ = offsets;
+    height_ = height;
+    return candidate_.append(offsets) ? Status() : Status(Reason::kUpstreamRefused);
+  }
+
+  // What kBalanced does is done before what only kBest does, which is never above it for that.
+  Status improve(Effort level) noexcept {
+    Status status;
+    std::uint64_t unlimited = UINT64_MAX;
+    std::uint64_t items_left = kBalancedItems;
+    if (level == Effort::kBalanced) status = try_strategies(1, &unlimited);
+    for (std::size_t i = 0; !is_assembled_ && i < kAssemblies && status.ok(); ++i) {
+      const std::uint64_t share = budget_.steps_left / (kAssemblies - i + 1);  // as much for each
+      status = try_assembly(kAssemblyRules[i], share, level);
+    }
+    if (level == Effort::kBalanced && status.ok()) status = try_strategies(kFewPasses, &items_left);
+    return status.ok() && !is_done() ? search(level) : status;
+  }
+
+  // What blocks that make up rectangles are planned as, is a plan for them, too.
+  Status try_assembly(AssemblyRules rules, std::uint64_t steps, Effort level) noexcept {
+    if (is_done() || candidate_.size() > kMaxPackingItems) return Status();
+    Assembly assembly(options_.upstream);
+    Array<std::uint64_t> offsets(options_.upstream);
+    if (!assembly.reset(problem_, region_, unit_, rules) ||
+        !offsets.resize(assembly.problem().blocks.size())) {
+      return Status(Reason::kUpstreamRefused);
+    }
+    const PlanningProblem assembled = assembly.problem();
+    for (std::size_t i = 0; i < offsets.size(); ++i) {
+      if (assembled.blocks[i].is_fixed()) offsets[i] = assembled.blocks[i].fixed_offset_bytes;
+    }
+    Improvement improvement(assembled, region_, unit_, options_, &budget_);
+    improvement.is_assembled_ = true;
+    improvement.reserved_steps_ = budget_.steps_left - steps;
+    Status status = improvement.start(offsets, height_);
+    if (status.ok()) status = improvement.improve(level);
+    if (improvement.height_ < height_) {
+      assembly.spread(offsets, candidate_);
+      adopt(candidate_);
+    }
+    return status;
+  }
 
   [[nodiscard]] bool is_in_region(const Block& block) const noexcept {
     return block.region == region_ && block.size_bytes != 0;
@@ -85,9 +146,9 @@ class Improvement {
   void report() noexcept {
     const SearchProgress& progress = options_.progress;
     if (progress.report == nullptr) return;
-    const SearchReport state{region_, height_, bound_bytes_, options_.search_steps - steps_left_,
-                             options_.search_steps};
-    if (!progress.report(progress.user, state)) is_cancelled_ = true;
+    const SearchReport state{region_, height_, budget_.bound_bytes,
+                             options_.search_steps - budget_.steps_left, options_.search_steps};
+    if (!progress.report(progress.user, state)) budget_.is_cancelled = true;
   }
 
   // Every order with every fit, each in so many passes, as long as there are steps for its items.
@@ -114,7 +175,7 @@ class Improvement {
     Status status;
     for (std::uint32_t passes = 2 * kFewPasses; status.ok() && may_go_on() && passes < kMostPasses;
          passes *= 2) {
-      status = try_strategies(passes, &steps_left_);
+      status = try_strategies(passes, &budget_.steps_left);
     }
     return status;
   }
@@ -126,7 +187,7 @@ class Improvement {
     if (!status.ok()) return status;
     for (std::size_t rank = 0; rank < order.size(); ++rank) {
       const std::uint64_t end = candidate_[order[rank]] + problem_.blocks[order[rank]].size_bytes;
-      if (end > bound_bytes_) wheel_.blame(rank);
+      if (end > floor_bytes_) wheel_.blame(rank);
     }
     adopt(candidate_);
     report();
@@ -142,7 +203,17 @@ class Improvement {
     }
   }
 
-  Status search() noexcept {
+  Status search(Effort level) noexcept {
+    if (packing_.item_count() == 0) {
+      Status status = prepare_search();
+      if (!status.ok()) return status;
+    }
+    if (is_too_large_) return level == Effort::kBest ? try_longer() : Status();
+    restart(level);
+    return is_out_of_memory_ ? Status(Reason::kUpstreamRefused) : Status();
+  }
+
+  Status prepare_search() noexcept {
     Array<std::uint32_t> movable(options_.upstream);
     Array<std::uint32_t> fixed(options_.upstream);
     for (std::uint32_t i = 0; i < problem_.blocks.size(); ++i) {
@@ -152,39 +223,41 @@ class Improvement {
         return Status(Reason::kUpstreamRefused);
       }
     }
-    bool is_too_large = movable.size() > kMaxPackingItems;
-    if (!is_too_large &&
+    is_too_large_ = movable.size() > kMaxPackingItems;
+    if (!is_too_large_ &&
         !packing_.reset(problem_, {movable, fixed, offsets_}, unit_, kMaxPackingPairs)) {
       if (!packing_.is_too_large()) return Status(Reason::kUpstreamRefused);
-      is_too_large = true;
+      is_too_large_ = true;
     }
-    if (is_too_large) return options_.effort == Effort::kBest ? try_longer() : Status();
+    if (is_too_large_) return Status();
     if (!search_.reset(packing_)) return Status(Reason::kUpstreamRefused);
     // Straight down, order after order, until one brings nothing.
     for (const PackingOrder& order : kPackingOrders) {
-      if (is_done() || !attempt(kMaxArenaBytes, order, 0, packing_.item_count())) break;
+      if (!may_go_on() || !attempt(kMaxArenaBytes, order, 0, packing_.item_count())) break;
     }
-    return is_out_of_memory_ ? Status(Reason::kUpstreamRefused) : restart();
+    return Status();
   }
 
   // Deterministic orders with longer and longer budgets, then orders that blame and chance make.
-  Status restart() noexcept {
-    std::size_t rounds = sizeof(kRounds) / sizeof(kRounds[0]);
-    if (options_.effort == Effort::kBalanced) rounds = kBalancedRounds;
-    for (std::size_t round = 0; round < rounds; ++round) {
+  void restart(Effort level) noexcept {
+    constexpr std::size_t kRoundCount = sizeof(kRounds) / sizeof(kRounds[0]);
+    const bool is_first = level == Effort::kBalanced;
+    const std::size_t end = is_first ? kBalancedRounds : kRoundCount;
+    for (std::size_t round = is_first ? 0 : kBalancedRounds; round < end; ++round) {
       for (const PackingOrder& order : kPackingOrders) {
         const std::uint64_t steps =
             std::uint64_t{kRounds[round].steps_per_item} * packing_.item_count();
-        if (may_go_on()) static_cast<void>(attempt(bound_bytes_, order, 0, steps));
+        if (may_go_on()) static_cast<void>(attempt(floor_bytes_, order, 0, steps));
         while (may_go_on() && attempt(target(kRounds[round].target_eighths), order, 0, steps)) {
         }
       }
     }
+    if (is_first) return;
     // In one go, because a proof that there is nothing lower cannot be made in pieces.
-    if (options_.effort == Effort::kBest && may_go_on()) {
-      static_cast<void>(attempt(target(8), kPackingOrders[0], 0, steps_left_ / 4));
+    if (may_go_on()) {
+      static_cast<void>(attempt(target(8), kPackingOrders[0], 0, steps_left() / 4));
     }
-    for (std::uint64_t seed = 1; options_.effort == Effort::kBest && may_go_on(); ++seed) {
+    for (std::uint64_t seed = 1; may_go_on(); ++seed) {
       const PackingKey first = seed % 2 == 0 ? PackingKey::kRandom : PackingKey::kWeight;
       const constexpr PackingPick kPicks[] = {PackingPick::kLowest, PackingPick::kTightest,
                                               PackingPick::kFewest};
@@ -194,30 +267,33 @@ class Improvement {
       const std::uint64_t steps = 3 * luby(seed) * packing_.item_count();
       static_cast<void>(attempt(target(eighths), order, seed, steps));
     }
-    return is_out_of_memory_ ? Status(Reason::kUpstreamRefused) : Status();
   }
 
   [[nodiscard]] bool may_go_on() const noexcept {
-    return !is_done() && !is_out_of_memory_ && steps_left_ != 0;
+    return !is_done() && !is_out_of_memory_ && steps_left() != 0;
+  }
+
+  [[nodiscard]] std::uint64_t steps_left() const noexcept {
+    return budget_.steps_left - reserved_steps_;
   }
 
   // Between the bound and one unit below the incumbent.
   [[nodiscard]] std::uint64_t target(std::uint64_t eighths) const noexcept {
-    const std::uint64_t units = (height_ - bound_bytes_) / unit_;
+    const std::uint64_t units = (height_ - floor_bytes_) / unit_;
     const std::uint64_t above = std::min(units / 8 * eighths + units % 8 * eighths / 8, units - 1);
-    return bound_bytes_ + above * unit_;
+    return floor_bytes_ + above * unit_;
   }
 
   // True when a lower packing was found.
   [[nodiscard]] bool attempt(std::uint64_t cap, const PackingOrder& order, std::uint64_t seed,
                              std::uint64_t steps) noexcept {
-    const std::uint64_t given = std::min(steps, steps_left_);
+    const std::uint64_t given = std::min(steps, steps_left());
     std::uint64_t left = given;
     const PackingSearch::Outcome outcome = search_.run(cap, order, seed, &left);
-    steps_left_ -= given - left;
+    budget_.steps_left -= given - left;
     is_out_of_memory_ = outcome == PackingSearch::Outcome::kOutOfMemory;
     // Nothing is as low as the cap, so whatever there is ends a unit higher.
-    if (outcome == PackingSearch::Outcome::kNone) bound_bytes_ = cap + unit_;
+    if (outcome == PackingSearch::Outcome::kNone) floor_bytes_ = cap + unit_;
     const bool is_better = outcome == PackingSearch::Outcome::kFound && search_.height() < height_;
     if (is_better) {
       for (std::uint32_t i = 0; i < packing_.item_count(); ++i) {
@@ -231,13 +307,15 @@ class Improvement {
 
   const PlanningProblem& problem_;
   RegionIndex region_;
-  std::uint64_t bound_bytes_;  // rises when a search proves that there is nothing lower
   std::uint64_t unit_;
   const PlannerOptions& options_;
-  Span<std::uint64_t> offsets_;  // of the incumbent
+  Budget& budget_;
+  bool is_assembled_ = false;
+  std::uint64_t reserved_steps_ = 0;  // of the budget, for others
+  std::uint64_t floor_bytes_;         // nothing of these blocks is lower
+  Span<std::uint64_t> offsets_;       // of the incumbent
   std::uint64_t height_ = 0;
-  std::uint64_t steps_left_;
-  bool is_cancelled_ = false;
+  bool is_too_large_ = false;
   bool is_out_of_memory_ = false;
   Array<std::uint64_t> candidate_;  // offsets
   SqueakyWheel wheel_;
@@ -250,7 +328,11 @@ class Improvement {
 Status improve_placement(const PlanningProblem& problem, RegionIndex region,
                          const RegionBound& bound, const PlannerOptions& options,
                          Span<std::uint64_t> offsets, SearchResult* result) noexcept {
-  return Improvement(problem, region, bound, options, offsets).run(result);
+  Budget budget{options.search_steps, bound.lower_bound_bytes};
+  Improvement improvement(problem, region, bound.unit_bytes, options, &budget);
+  const Status status = improvement.run(offsets);
+  *result = {improvement.height(), improvement.height() <= budget.bound_bytes};
+  return status;
 }
 
 }  // namespace tenure::internal

@@ -58,7 +58,7 @@ enum class Effort : std::uint8_t {
   kBest,      // then a search until the steps run out or nothing lower can be
 };
 // About a second for some hundred blocks.
-inline constexpr std::uint64_t kDefaultSearchSteps = 150'000;
+inline constexpr std::uint64_t kDefaultSearchSteps = 500'000;
 
 struct SearchReport {
   RegionIndex region;
