@@ -26,7 +26,7 @@ struct Round {
   std::uint32_t steps_per_item;
   std::uint32_t target_eighths;
 };
-constexpr Round kRounds[] = {{3, 6}, {9, 7}, {27, 4}, {81, 6}};
+constexpr Round kRounds[] = {{2, 6}, {9, 7}, {27, 4}, {81, 6}};
 constexpr std::size_t kBalancedRounds = 1;
 
 // Which blocks are taken for one.
@@ -97,11 +97,15 @@ class Improvement {
     std::uint64_t unlimited = UINT64_MAX;
     std::uint64_t items_left = kBalancedItems;
     if (level == Effort::kBalanced) status = try_strategies(1, &unlimited);
-    for (std::size_t i = 0; !is_assembled_ && i < kAssemblies && status.ok(); ++i) {
-      const std::uint64_t share = budget_.steps_left / (kAssemblies - i + 1);  // as much for each
-      status = try_assembly(kAssemblyRules[i], share, level);
+    if (!is_assembled_) {
+      for (std::size_t i = 0; i < kAssemblies && status.ok(); ++i) {
+        const std::uint64_t share = budget_.steps_left / (kAssemblies - i + 1);  // as much for each
+        status = try_assembly(kAssemblyRules[i], share, level);
+      }
+      if (level == Effort::kBalanced && status.ok()) {
+        status = try_strategies(kFewPasses, &items_left);
+      }
     }
-    if (level == Effort::kBalanced && status.ok()) status = try_strategies(kFewPasses, &items_left);
     return status.ok() && !is_done() ? search(level) : status;
   }
 

@@ -412,6 +412,27 @@ mutant("what may overlap counts twice in a section" src/packing.cpp
 mutant("a search sees no obstacles" src/packing.cpp
   [[if (range.end <= place) continue;]]
   [[if (range.end > 0) continue;]])
+mutant("one of two that could follow is joined" src/assembly.cpp
+  [[if (next_e == e + 1 && next_b == b + 1 && is_loose]]
+  [[if (is_loose]])
+mutant("what is stacked lies on the bottom" src/assembly.cpp
+  [[{above, pieces_[below].size}]]
+  [[{above, 0}]])
+mutant("a pinwheel's right side is of any size" src/assembly.cpp
+  [[if (pieces_[right].size != pieces_[above].size + core.size) continue;]]
+  [[]])
+mutant("a pinwheel's upper side lies on its middle's floor" src/assembly.cpp
+  [[{above, low + core.size}]]
+  [[{above, low}]])
+mutant("blocks of pairs are put together" src/assembly.cpp
+  [[if (!is_here || block.is_fixed() || numbers_[i] != kNone) continue;]]
+  [[if (!is_here || block.is_fixed()) continue;]])
+mutant("alignments above the unit are lost" src/assembly.cpp
+  [[if (block.alignment_bytes == unit_bytes && !loose_.push_back(i)) return false;]]
+  [[if (!loose_.push_back(i)) return false;]])
+mutant("fixed offsets are not those of the assembled blocks" src/search.cpp
+  [[if (assembled.blocks[i].is_fixed()) offsets[i] = assembled.blocks[i].fixed_offset_bytes;]]
+  [[]])
 mutant("what ended too high is not remembered" src/squeaky_wheel.cpp
   [[if (blames_[rank] != 0 && !blamed_.push_back(rank)) return false;]]
   [[if (blames_[rank] == 1 && !blamed_.push_back(rank)) return false;]])
