@@ -74,7 +74,6 @@ class Improvement {
     Status status = start(offsets, height_of(offsets));
     if (status.ok()) status = improve(Effort::kBalanced);
     if (status.ok() && options_.effort == Effort::kBest) status = improve(Effort::kBest);
-    budget_.bound_bytes = std::max(budget_.bound_bytes, floor_bytes_);
     return status;
   }
   [[nodiscard]] std::uint64_t height() const noexcept { return height_; }
@@ -91,7 +90,7 @@ class Improvement {
     return candidate_.append(offsets) ? Status() : Status(Reason::kUpstreamRefused);
   }
 
-  // What kBalanced does is done before what only kBest does, which is never above it for that.
+  // kBest begins with all that kBalanced does, so that it never ends above it.
   Status improve(Effort level) noexcept {
     Status status;
     std::uint64_t unlimited = UINT64_MAX;
@@ -111,7 +110,7 @@ class Improvement {
 
   // What blocks that make up rectangles are planned as, is a plan for them, too.
   Status try_assembly(AssemblyRules rules, std::uint64_t steps, Effort level) noexcept {
-    if (is_done() || candidate_.size() > kMaxPackingItems) return Status();
+    if (is_done() || block_count() > kMaxPackingItems) return Status();
     Assembly assembly(options_.upstream);
     Array<std::uint64_t> offsets(options_.upstream);
     if (!assembly.reset(problem_, region_, unit_, rules) ||
@@ -136,6 +135,12 @@ class Improvement {
 
   [[nodiscard]] bool is_in_region(const Block& block) const noexcept {
     return block.region == region_ && block.size_bytes != 0;
+  }
+
+  [[nodiscard]] std::size_t block_count() const noexcept {
+    std::size_t count = 0;
+    for (const Block& block : problem_.blocks) count += is_in_region(block) ? 1 : 0;
+    return count;
   }
 
   [[nodiscard]] std::uint64_t height_of(Span<const std::uint64_t> offsets) const noexcept {
@@ -298,6 +303,7 @@ class Improvement {
     is_out_of_memory_ = outcome == PackingSearch::Outcome::kOutOfMemory;
     // Nothing is as low as the cap, so whatever there is ends a unit higher.
     if (outcome == PackingSearch::Outcome::kNone) floor_bytes_ = cap + unit_;
+    if (!is_assembled_) budget_.bound_bytes = floor_bytes_;
     const bool is_better = outcome == PackingSearch::Outcome::kFound && search_.height() < height_;
     if (is_better) {
       for (std::uint32_t i = 0; i < packing_.item_count(); ++i) {

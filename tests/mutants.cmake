@@ -443,8 +443,8 @@ mutant("passes cost no steps" src/internal/steps.h
   [[*left -= is_enough ? count : *left;]]
   [[*left -= is_enough ? count / 2 : *left;]])
 mutant("a search without a result is a proof" src/search.cpp
-  [[if (outcome == PackingSearch::Outcome::kNone) bound_bytes_ = cap + unit_;]]
-  [[if (outcome != PackingSearch::Outcome::kFound) bound_bytes_ = cap + unit_;]])
+  [[if (outcome == PackingSearch::Outcome::kNone) floor_bytes_ = cap + unit_;]]
+  [[if (outcome != PackingSearch::Outcome::kFound) floor_bytes_ = cap + unit_;]])
 
 mutant("what may overlap carries a block" src/explain_arena.cpp
   [[return must_be_apart && !may_overlap_.has(a, b);]]

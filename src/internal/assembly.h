@@ -8,8 +8,8 @@
 //   +-------+-------+     stacked: of the same live range, one on the other
 //   |   b   |       |     joined: of the same size, one after the other, as c to a and b
 //   +-------+   c   |
-//   |   a   |       |     Four round a fifth, as a pinwheel, are the one more way to make a
-//   +-------+-------+     rectangle of up to six that none of its parts make.
+//   |   a   |       |     Four round a fifth, as a pinwheel, are the smallest rectangle that cannot
+//   +-------+-------+     be made that way.
 //
 // Rectangles of rectangles are known from cutting stock as builds (Wang, 1983).
 
@@ -39,7 +39,8 @@ class Assembly {
 
   // Of the region's blocks with bytes. Blocks with a fixed offset, with an alignment above the
   // unit, or in a pair, stay what they are. False: memory refused. O(n log n) a round, and as many
-  // rounds as rectangles are made of rectangles.
+  // rounds as rectangles are made of rectangles. Precondition: the blocks have been placed, so that
+  // the sizes of those that are live together add up.
   [[nodiscard]] bool reset(const PlanningProblem& problem, RegionIndex region,
                            std::uint64_t unit_bytes, AssemblyRules rules) noexcept;
 
