@@ -139,7 +139,7 @@ class Improvement {
 
   [[nodiscard]] std::size_t block_count() const noexcept {
     std::size_t count = 0;
-    for (const Block& block : problem_.blocks) count += is_in_region(block) ? 1 : 0;
+    for (const Block& block : problem_.blocks) count += is_in_region(block) ? 1U : 0U;
     return count;
   }
 
