@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// Packings whose optimum is known, which nothing was tuned on: a rectangle of bytes and steps is cut
-// at random, straight through or as a pinwheel (four pieces round a fifth, which no straight cut
-// makes), until it has so many pieces. `slack_percent` then takes that much off the pieces' sizes,
-// so that the optimum is between the lower bound and the height.
+// Packings whose optimum is known: a rectangle of bytes and steps is cut at random, straight through
+// or as a pinwheel (four pieces round a fifth, which no straight cut makes), until it has so many
+// pieces. `slack_percent` then takes that much off the pieces' sizes, so that the optimum is between
+// the lower bound and the height.
 //
 // fill_like_network() has what networks have instead: sizes over three orders of magnitude, most
 // ranges a few steps long and some of them many, and a few per cent that stay free.

@@ -3,16 +3,18 @@
 // How large are the arenas of each strategy and effort, against the lower bound? Deterministic; every plan is
 // verified.
 //
-//   build/release/bench/plan_quality [--check] [--csv FILE]
+//   build/release/bench/plan_quality [--check] [--csv FILE] [--seeds FIRST]
 //
 // Prints for each set of problems and each strategy how many plans are optimal for sure, the mean
 // and the largest ratio of arena to bound, and the CPU seconds of planning. --csv writes a row for
-// each problem and strategy. --check leaves the large and the cut sets out and fails when the
-// default strategy or an effort is worse than what it has reached before.
+// each problem and strategy. --check leaves the large and the generated sets out and fails when the
+// default strategy or an effort is worse than what it has reached before. --seeds generates 16
+// problems a set from that seed on instead of from 1, which are the ones that one looks at.
 
 #include <algorithm>
 #include <cstdint>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <ctime>
 #include <string>
@@ -85,9 +87,12 @@ std::vector<Problem> file_problems(const std::string& set, std::uint64_t alignme
   return problems;
 }
 
-std::vector<Problem> cut_problems(std::uint32_t pieces, double slack_percent) {
+constexpr std::uint64_t kSeeds = 16;
+
+std::vector<Problem> cut_problems(std::uint64_t first_seed, std::uint32_t pieces,
+                                  double slack_percent) {
   std::vector<Problem> problems;
-  for (std::uint64_t seed = 1; seed <= 16; ++seed) {
+  for (std::uint64_t seed = first_seed; seed < first_seed + kSeeds; ++seed) {
     CutShape shape;
     shape.pieces = pieces;
     shape.slack_percent = slack_percent;
@@ -96,15 +101,15 @@ std::vector<Problem> cut_problems(std::uint32_t pieces, double slack_percent) {
   return problems;
 }
 
-std::vector<Problem> network_problems(std::uint32_t pieces) {
+std::vector<Problem> network_problems(std::uint64_t first_seed, std::uint32_t pieces) {
   std::vector<Problem> problems;
-  for (std::uint64_t seed = 1; seed <= 16; ++seed) {
+  for (std::uint64_t seed = first_seed; seed < first_seed + kSeeds; ++seed) {
     problems.push_back({"seed " + std::to_string(seed), fill_like_network(seed, pieces)});
   }
   return problems;
 }
 
-std::vector<ProblemSet> problem_sets(bool check) {
+std::vector<ProblemSet> problem_sets(bool check, std::uint64_t first_seed) {
   std::vector<ProblemSet> sets;
   sets.push_back({"bundled", bundled_problems(), {{0, 1.06}, {3, 1.011}, {3, 1.011}}});
   sets.push_back({"models", file_problems("models", 64), {{138, 1.5}, {145, 1.0}, {145, 1.0}}});
@@ -114,10 +119,11 @@ std::vector<ProblemSet> problem_sets(bool check) {
   for (const std::uint32_t pieces : {40U, 100U, 200U, 400U}) {
     for (const double slack : {0.0, 3.0}) {
       const std::string name = (slack == 0.0 ? "cut " : "slack ") + std::to_string(pieces);
-      sets.push_back({name, cut_problems(pieces, slack), {{0, 2.0}, {0, 2.0}, {0, 2.0}}});
+      sets.push_back(
+          {name, cut_problems(first_seed, pieces, slack), {{0, 2.0}, {0, 2.0}, {0, 2.0}}});
     }
     const std::string name = "network " + std::to_string(pieces);
-    sets.push_back({name, network_problems(pieces), {{0, 2.0}, {0, 2.0}, {0, 2.0}}});
+    sets.push_back({name, network_problems(first_seed, pieces), {{0, 2.0}, {0, 2.0}, {0, 2.0}}});
   }
   return sets;
 }
@@ -192,13 +198,13 @@ bool keeps(const Threshold& threshold, const Summary& summary, const ProblemSet&
   return false;
 }
 
-bool run_all(bool check, std::FILE* csv) {
+bool run_all(bool check, std::uint64_t first_seed, std::FILE* csv) {
   bool ok = true;
   if (csv != nullptr)
     std::fprintf(csv, "set,problem,strategy,blocks,arena,lower_bound,ratio,seconds\n");
   std::printf("%-12s %-16s %9s %9s %11s %10s %9s\n", "set", "strategy", "problems", "optimal",
               "mean ratio", "max ratio", "seconds");
-  for (const ProblemSet& set : problem_sets(check)) {
+  for (const ProblemSet& set : problem_sets(check, first_seed)) {
     if (set.problems.empty()) {
       std::printf("%-12s skipped: TENURE_DATA_DIR does not have it\n", set.name.c_str());
       continue;
@@ -224,6 +230,7 @@ bool run_all(bool check, std::FILE* csv) {
 
 int main(int argc, char** argv) {
   bool check = false;
+  std::uint64_t first_seed = 1;
   std::FILE* csv = nullptr;
   for (int i = 1; i < argc; ++i) {
     if (std::strcmp(argv[i], "--check") == 0) {
@@ -234,12 +241,19 @@ int main(int argc, char** argv) {
         std::fprintf(stderr, "plan_quality: cannot write %s\n", argv[i]);
         return 5;
       }
+    } else if (std::strcmp(argv[i], "--seeds") == 0 && i + 1 < argc) {
+      char* end = nullptr;
+      first_seed = std::strtoull(argv[++i], &end, 10);
+      if (end == argv[i] || *end != '\0') {
+        std::fprintf(stderr, "plan_quality: --seeds takes a number, not '%s'\n", argv[i]);
+        return 2;
+      }
     } else {
-      std::fprintf(stderr, "usage: plan_quality [--check] [--csv FILE]\n");
+      std::fprintf(stderr, "usage: plan_quality [--check] [--csv FILE] [--seeds FIRST]\n");
       return 2;
     }
   }
-  const bool ok = tenure::bench::run_all(check, csv);
+  const bool ok = tenure::bench::run_all(check, first_seed, csv);
   const bool is_written = csv == nullptr || std::fclose(csv) == 0;
   return ok && is_written ? 0 : 1;
 }
