@@ -8,7 +8,13 @@ namespace tenure::internal {
 namespace {
 
 // Steps at which more begin or end are left alone: what matches there matches by chance.
-constexpr std::size_t kMostMatched = 24;
+constexpr std::ptrdiff_t kMostMatched = 24;
+// Rectangles deeper than that are not made.
+constexpr int kMostRounds = 256;
+
+bool is_crowded(Span<const std::uint32_t> pieces) noexcept {
+  return pieces.size() > static_cast<std::size_t>(kMostMatched);
+}
 
 }  // namespace
 
@@ -28,7 +34,8 @@ bool Assembly::reset(const PlanningProblem& problem, RegionIndex region, std::ui
   region_ = region;
   regions_ = problem.regions;
   if (!list_pieces(problem, unit_bytes)) return false;
-  for (std::size_t before = SIZE_MAX; before != pieces_.size();) {
+  std::size_t before = SIZE_MAX;
+  for (int round = 0; round < kMostRounds && before != pieces_.size(); ++round) {
     before = pieces_.size();
     if (rules.stacks_first && !stack(rules.stacking)) return false;
     if (!join()) return false;
@@ -165,12 +172,14 @@ bool Assembly::stack_everywhere() noexcept {
   return true;
 }
 
+// As many as are enough to be a crowd, at most.
 Assembly::Pieces Assembly::beginning_at(std::uint64_t step) const noexcept {
   const auto first =
       std::partition_point(by_begin_.begin(), by_begin_.end(),
                            [&](std::uint32_t piece) { return pieces_[piece].begin < step; });
   auto last = first;
-  while (last != by_begin_.end() && pieces_[*last].begin == step) ++last;
+  while (last != by_begin_.end() && pieces_[*last].begin == step && last - first <= kMostMatched)
+    ++last;
   return Pieces(by_begin_).subspan(static_cast<std::size_t>(first - by_begin_.begin()),
                                    static_cast<std::size_t>(last - first));
 }
@@ -180,7 +189,8 @@ Assembly::Pieces Assembly::ending_at(std::uint64_t step) const noexcept {
     return pieces_[piece].end < step;
   });
   auto last = first;
-  while (last != by_end_.end() && pieces_[*last].end == step) ++last;
+  while (last != by_end_.end() && pieces_[*last].end == step && last - first <= kMostMatched)
+    ++last;
   return Pieces(by_end_).subspan(static_cast<std::size_t>(first - by_end_.begin()),
                                  static_cast<std::size_t>(last - first));
 }
@@ -190,7 +200,7 @@ bool Assembly::stack_matching() noexcept {
     const Pieces beginning = beginning_at(pieces_[by_begin_[i]].begin);
     const Pieces ending = ending_at(pieces_[by_begin_[i]].begin);
     i += beginning.size();
-    if (beginning.size() > kMostMatched || ending.size() > kMostMatched) continue;
+    if (is_crowded(beginning) || is_crowded(ending)) continue;
     if (!stack_matching(beginning, ending) || !stack_matching(ending, beginning)) return false;
   }
   return true;
@@ -250,7 +260,7 @@ bool Assembly::make_pinwheel(std::uint32_t middle) noexcept {
   const Pieces aboves = ending_at(core.end);
   const Pieces rights = beginning_at(core.end);
   for (const Pieces side : {lefts, belows, aboves, rights}) {
-    if (side.empty() || side.size() > kMostMatched) return true;
+    if (side.empty() || is_crowded(side)) return true;
   }
   for (const std::uint32_t left : lefts) {
     for (const std::uint32_t below : belows) {

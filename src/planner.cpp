@@ -71,11 +71,12 @@ class Planning {
 
   Status improve(RegionIndex region, const RegionBound& bound, RegionPlan* plan) noexcept {
     const bool reuse = options_.reuse && problem_.regions[region.value].reuse;
-    if (options_.effort == Effort::kFast || !reuse) return Status();
+    if (options_.effort == Effort::kFast || !reuse || is_cancelled_) return Status();
     internal::SearchResult found;
     Status status =
         internal::improve_placement(problem_, region, bound, options_, offsets_, &found);
     plan->is_proven = status.ok() && found.is_proven;
+    is_cancelled_ = found.is_cancelled;
     return status;
   }
 
@@ -110,6 +111,7 @@ class Planning {
 
   const PlanningProblem& problem_;
   const PlannerOptions& options_;
+  bool is_cancelled_ = false;
   Array<std::uint64_t> offsets_;
   Array<std::uint32_t> order_;
 };

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "internal/assembly.h"
+#include "internal/fnv1a.h"
 #include "internal/packing.h"
 #include "internal/packing_search.h"
 #include "internal/placement.h"
@@ -108,7 +109,24 @@ class Improvement {
     return status.ok() && !is_done() ? search(level) : status;
   }
 
-  // What blocks that make up rectangles are planned as, is a plan for them, too.
+  // Whether other rules have come to the same at this level. Where that is wrong, by a chance of 1 in
+  // 2^64, something is not tried.
+  [[nodiscard]] bool was_tried(const PlanningProblem& assembled, Effort level) noexcept {
+    Fnv1a hash;
+    hash.add(static_cast<std::uint64_t>(level));
+    for (const Block& block : assembled.blocks) {
+      hash.add(block.size_bytes).add(block.live_range.first_use.value);
+      hash.add(block.live_range.last_use.value);
+    }
+    for (const std::uint64_t tried : tried_) {
+      if (tried == hash.value()) return true;
+    }
+    tried_[tried_count_++] = hash.value();
+    return false;
+  }
+
+  // What blocks that make up rectangles are planned as, is a plan for them, too. Where little can be
+  // put together, there is nothing to be had.
   Status try_assembly(AssemblyRules rules, std::uint64_t steps, Effort level) noexcept {
     if (is_done() || block_count() > kMaxPackingItems) return Status();
     Assembly assembly(options_.upstream);
@@ -118,6 +136,9 @@ class Improvement {
       return Status(Reason::kUpstreamRefused);
     }
     const PlanningProblem assembled = assembly.problem();
+    if (assembled.blocks.size() > block_count() / 8 * 7 || was_tried(assembled, level)) {
+      return Status();
+    }
     for (std::size_t i = 0; i < offsets.size(); ++i) {
       if (assembled.blocks[i].is_fixed()) offsets[i] = assembled.blocks[i].fixed_offset_bytes;
     }
@@ -217,7 +238,9 @@ class Improvement {
       Status status = prepare_search();
       if (!status.ok()) return status;
     }
-    if (is_too_large_) return level == Effort::kBest ? try_longer() : Status();
+    if (is_too_large_) {
+      return level == Effort::kBest && !is_assembled_ ? try_longer() : Status();
+    }
     restart(level);
     return is_out_of_memory_ ? Status(Reason::kUpstreamRefused) : Status();
   }
@@ -321,6 +344,8 @@ class Improvement {
   const PlannerOptions& options_;
   Budget& budget_;
   bool is_assembled_ = false;
+  std::uint64_t tried_[2 * kAssemblies] = {};  // assemblies, at two levels
+  std::size_t tried_count_ = 0;
   std::uint64_t reserved_steps_ = 0;  // of the budget, for others
   std::uint64_t floor_bytes_;         // nothing of these blocks is lower
   Span<std::uint64_t> offsets_;       // of the incumbent
@@ -341,7 +366,7 @@ Status improve_placement(const PlanningProblem& problem, RegionIndex region,
   Budget budget{options.search_steps, bound.lower_bound_bytes};
   Improvement improvement(problem, region, bound.unit_bytes, options, &budget);
   const Status status = improvement.run(offsets);
-  *result = {improvement.height(), improvement.height() <= budget.bound_bytes};
+  *result = {improvement.height(), improvement.height() <= budget.bound_bytes, budget.is_cancelled};
   return status;
 }
 

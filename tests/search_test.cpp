@@ -168,6 +168,21 @@ TEST(Search, ReportsAndStopsWhenToldTo) {
   EXPECT_EQ(cancelling.last.arena_bytes, plan.arena_bytes());
 }
 
+TEST(Search, CancellingEndsItForAllRegions) {
+  OwnedProblem owned = cut_rectangle(3, 100, 100'000);
+  owned.regions = {Region{}, Region{}};
+  const std::size_t count = owned.blocks.size();
+  for (std::size_t i = 0; i < count; ++i) {
+    owned.blocks.push_back(test::in_region(1, owned.blocks[i]));
+  }
+  Progress cancelling;
+  cancelling.cancel_at = 2;
+  const MemoryPlan plan =
+      plan_of(owned, with(Effort::kBest).set_progress({&Progress::report, &cancelling}));
+  EXPECT_EQ(cancelling.calls, 2U);
+  EXPECT_GT(plan.arena_bytes(RegionIndex(1)), plan.lower_bound_bytes(RegionIndex(1)));
+}
+
 TEST(Search, KeepsWithinItsSteps) {
   const OwnedProblem owned = cut_rectangle(3, 200, 100'000);
   std::uint64_t before = UINT64_MAX;

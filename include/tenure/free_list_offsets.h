@@ -66,8 +66,8 @@ class FreeListOffsets {
 
   // None when refused: then nothing has changed. O(1) where a free block is larger by a 16th and
   // by what aligning may skip, or one of the newest few of that size fits. Otherwise all free
-  // blocks between are looked at, because one may fit. Precondition: alignment_bytes is a power of
-  // two.
+  // blocks between are looked at, because one may fit. An alignment above 2^30 granules is refused.
+  // Precondition: alignment_bytes is a power of two.
   [[nodiscard]] RangeOffset allocate(std::size_t size_bytes, std::size_t alignment_bytes) noexcept;
 
   // False, and counted as stray, when no live block begins there. O(1).

@@ -67,8 +67,8 @@ struct SearchReport {
   std::uint64_t steps = 0;
   std::uint64_t max_steps = 0;
 };
-// Called now and then while an effort above kFast searches; false cancels, and the best placement so
-// far is the plan.
+// Called now and then while an effort above kFast searches; false cancels, for all regions, and the
+// best placement so far is the plan.
 struct SearchProgress {
   bool (*report)(void* user, const SearchReport& state) noexcept = nullptr;
   void* user = nullptr;

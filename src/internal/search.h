@@ -16,6 +16,7 @@ namespace tenure::internal {
 struct SearchResult {
   std::uint64_t height = 0;  // the highest top, rounded up to the unit
   bool is_proven = false;    // there is no lower one
+  bool is_cancelled = false;
 };
 
 // `offsets` holds a sound placement of the region's blocks, and a lower one where one is found.
