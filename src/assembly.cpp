@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "internal/pair_lists.h"
+
 namespace tenure::internal {
 namespace {
 
@@ -60,7 +62,7 @@ bool Assembly::list_pieces(const PlanningProblem& problem, std::uint64_t unit_by
   }
   // Pairs name blocks, not what they are part of.
   numbers_.clear();
-  if (!numbers_.resize(problem.blocks.size(), kNone)) return false;
+  if (!numbers_.resize(problem.blocks.size(), kNoNumber)) return false;
   for (const Span<const BlockPair> pairs : {problem.conflicts, problem.may_overlap}) {
     for (const BlockPair& pair : pairs)
       numbers_[pair.first.value] = numbers_[pair.second.value] = 0;
@@ -68,7 +70,7 @@ bool Assembly::list_pieces(const PlanningProblem& problem, std::uint64_t unit_by
   for (std::uint32_t i = 0; i < problem.blocks.size(); ++i) {
     const Block& block = problem.blocks[i];
     const bool is_here = block.region == region_ && block.size_bytes != 0;
-    if (!is_here || block.is_fixed() || numbers_[i] != kNone) continue;
+    if (!is_here || block.is_fixed() || numbers_[i] != kNoNumber) continue;
     if (block.alignment_bytes == unit_bytes && !loose_.push_back(i)) return false;
   }
   return true;
@@ -110,39 +112,33 @@ bool Assembly::put_together(Span<const Part> parts) noexcept {
   return pieces_.push_back(made) && loose_.push_back(whole);
 }
 
+// Whether no other piece of a sorted list has this step and this size.
+bool Assembly::is_alone(Pieces sorted, std::size_t place,
+                        std::uint64_t Piece::*step) const noexcept {
+  const Piece& piece = pieces_[sorted[place]];
+  const auto is_same = [&](std::uint32_t other) {
+    return pieces_[other].*step == piece.*step && pieces_[other].size == piece.size;
+  };
+  return (place == 0 || !is_same(sorted[place - 1])) &&
+         (place + 1 == sorted.size() || !is_same(sorted[place + 1]));
+}
+
 // What ends and what begins at a step with the same size, when there is just one of each.
 bool Assembly::join() noexcept {
   if (!sort()) return false;
-  std::size_t e = 0;
-  std::size_t b = 0;
-  while (e < by_end_.size() && b < by_begin_.size()) {
-    const Piece& ending = pieces_[by_end_[e]];
-    const Piece& beginning = pieces_[by_begin_[b]];
-    if (ending.end != beginning.begin || ending.size != beginning.size) {
-      const bool ends_before = ending.end != beginning.begin ? ending.end < beginning.begin
-                                                             : ending.size < beginning.size;
-      ++(ends_before ? e : b);
-      continue;
-    }
-    std::size_t next_e = e + 1;
-    std::size_t next_b = b + 1;
-    const auto is_same = [&](const Piece& piece, std::uint64_t step) {
-      return step == beginning.begin && piece.size == beginning.size;
-    };
-    while (next_e < by_end_.size() &&
-           is_same(pieces_[by_end_[next_e]], pieces_[by_end_[next_e]].end)) {
-      ++next_e;
-    }
-    while (next_b < by_begin_.size() &&
-           is_same(pieces_[by_begin_[next_b]], pieces_[by_begin_[next_b]].begin)) {
-      ++next_b;
-    }
-    if (next_e == e + 1 && next_b == b + 1 && is_loose(by_end_[e]) && is_loose(by_begin_[b])) {
-      const Part parts[] = {{by_end_[e], 0}, {by_begin_[b], 0}};
-      if (!put_together(parts)) return false;
-    }
-    e = next_e;
-    b = next_b;
+  for (std::size_t b = 0; b < by_begin_.size(); ++b) {
+    const Piece& behind = pieces_[by_begin_[b]];
+    const auto found =
+        std::partition_point(by_end_.begin(), by_end_.end(), [&](std::uint32_t other) {
+          const Piece& piece = pieces_[other];
+          return piece.end != behind.begin ? piece.end < behind.begin : piece.size < behind.size;
+        });
+    if (found == by_end_.end() || !is_loose(*found) || !is_loose(by_begin_[b])) continue;
+    if (pieces_[*found].end != behind.begin || pieces_[*found].size != behind.size) continue;
+    const auto e = static_cast<std::size_t>(found - by_end_.begin());
+    if (!is_alone(by_end_, e, &Piece::end) || !is_alone(by_begin_, b, &Piece::begin)) continue;
+    const Part parts[] = {{*found, 0}, {by_begin_[b], 0}};
+    if (!put_together(parts)) return false;
   }
   return true;
 }
@@ -172,27 +168,15 @@ bool Assembly::stack_everywhere() noexcept {
   return true;
 }
 
-// As many as are enough to be a crowd, at most.
-Assembly::Pieces Assembly::beginning_at(std::uint64_t step) const noexcept {
-  const auto first =
-      std::partition_point(by_begin_.begin(), by_begin_.end(),
-                           [&](std::uint32_t piece) { return pieces_[piece].begin < step; });
-  auto last = first;
-  while (last != by_begin_.end() && pieces_[*last].begin == step && last - first <= kMostMatched)
-    ++last;
-  return Pieces(by_begin_).subspan(static_cast<std::size_t>(first - by_begin_.begin()),
-                                   static_cast<std::size_t>(last - first));
-}
-
-Assembly::Pieces Assembly::ending_at(std::uint64_t step) const noexcept {
-  const auto first = std::partition_point(by_end_.begin(), by_end_.end(), [&](std::uint32_t piece) {
-    return pieces_[piece].end < step;
-  });
-  auto last = first;
-  while (last != by_end_.end() && pieces_[*last].end == step && last - first <= kMostMatched)
-    ++last;
-  return Pieces(by_end_).subspan(static_cast<std::size_t>(first - by_end_.begin()),
-                                 static_cast<std::size_t>(last - first));
+// Those of a sorted list at that step; of many, as many as are enough to be a crowd.
+Assembly::Pieces Assembly::pieces_at(std::uint64_t at, Pieces sorted,
+                                     std::uint64_t Piece::*step) const noexcept {
+  const auto* const first = std::partition_point(
+      sorted.begin(), sorted.end(), [&](std::uint32_t piece) { return pieces_[piece].*step < at; });
+  const auto* last = first;
+  while (last != sorted.end() && pieces_[*last].*step == at && last - first <= kMostMatched) ++last;
+  return sorted.subspan(static_cast<std::size_t>(first - sorted.begin()),
+                        static_cast<std::size_t>(last - first));
 }
 
 bool Assembly::stack_matching() noexcept {
@@ -282,21 +266,10 @@ bool Assembly::make_pinwheel(std::uint32_t middle) noexcept {
   return true;
 }
 
-bool Assembly::list_pairs(Span<const BlockPair> pairs, Array<BlockPair>* listed) noexcept {
-  listed->clear();
-  for (const BlockPair& pair : pairs) {
-    const std::uint32_t first = numbers_[pair.first.value];
-    const std::uint32_t second = numbers_[pair.second.value];
-    if (first == kNone || second == kNone) continue;
-    if (!listed->push_back({BlockIndex(first), BlockIndex(second)})) return false;
-  }
-  return true;
-}
-
 bool Assembly::list_blocks(const PlanningProblem& problem, std::uint64_t unit_bytes) noexcept {
   numbers_.clear();
   blocks_.clear();
-  if (!numbers_.resize(pieces_.size(), kNone)) return false;
+  if (!numbers_.resize(pieces_.size(), kNoNumber)) return false;
   for (std::uint32_t i = 0; i < pieces_.size(); ++i) {
     const Piece& piece = pieces_[i];
     if (piece.whole != kNone || piece.size == 0) continue;
@@ -314,8 +287,8 @@ bool Assembly::list_blocks(const PlanningProblem& problem, std::uint64_t unit_by
     numbers_[i] = static_cast<std::uint32_t>(blocks_.size());
     if (!blocks_.push_back(block)) return false;
   }
-  return list_pairs(problem.conflicts, &conflicts_) &&
-         list_pairs(problem.may_overlap, &may_overlap_);
+  return renumber_pairs(problem.conflicts, numbers_, &conflicts_) &&
+         renumber_pairs(problem.may_overlap, numbers_, &may_overlap_);
 }
 
 PlanningProblem Assembly::problem() const noexcept {
@@ -331,7 +304,7 @@ void Assembly::spread(Span<const std::uint64_t> assembled,
     for (; pieces_[piece].whole != kNone; piece = pieces_[piece].whole) {
       offset += pieces_[piece].offset;
     }
-    if (numbers_[piece] != kNone) offsets[i] = offset + assembled[numbers_[piece]];
+    if (numbers_[piece] != kNoNumber) offsets[i] = offset + assembled[numbers_[piece]];
   }
 }
 

@@ -4,13 +4,13 @@
 
 #include <algorithm>
 
+#include "internal/pair_lists.h"
 #include "internal/placement.h"
 #include "internal/steps.h"
 
 namespace tenure::internal {
 namespace {
 
-constexpr std::uint32_t kNotSelected = UINT32_MAX;
 // Steps for each attempt of a round, in blocks.
 constexpr std::uint64_t kBriefRounds[] = {3, 15};
 constexpr std::size_t kOrderCount = sizeof(kPackingOrders) / sizeof(kPackingOrders[0]);
@@ -33,7 +33,7 @@ bool FitSearch::reset(const PlanningProblem& problem, const Limit& limit) noexce
   problem_ = &problem;
   limit_ = limit;
   selected_as_.clear();
-  return selected_as_.resize(problem.blocks.size(), kNotSelected);
+  return selected_as_.resize(problem.blocks.size(), kNoNumber);
 }
 
 Status FitSearch::run(Span<const std::uint32_t> blocks, std::uint64_t* steps_left,
@@ -81,22 +81,11 @@ bool FitSearch::select(Span<const std::uint32_t> blocks) noexcept {
     }
   }
   for (std::uint32_t i = 0; i < blocks.size(); ++i) selected_as_[blocks[i]] = i;
-  const bool has_pairs = select_pairs(problem_->conflicts, &listed_conflicts_) &&
-                         select_pairs(problem_->may_overlap, &may_overlap_);
-  for (const std::uint32_t index : blocks) selected_as_[index] = kNotSelected;
+  const bool has_pairs = renumber_pairs(problem_->conflicts, selected_as_, &listed_conflicts_) &&
+                         renumber_pairs(problem_->may_overlap, selected_as_, &may_overlap_);
+  for (const std::uint32_t index : blocks) selected_as_[index] = kNoNumber;
   selection_ = PlanningProblem{blocks_, kDefaultRegions, listed_conflicts_, may_overlap_};
   return has_pairs;
-}
-
-bool FitSearch::select_pairs(Span<const BlockPair> pairs, Array<BlockPair>* selected) noexcept {
-  selected->clear();
-  for (const BlockPair& pair : pairs) {
-    const std::uint32_t first = selected_as_[pair.first.value];
-    const std::uint32_t second = selected_as_[pair.second.value];
-    if (first == kNotSelected || second == kNotSelected) continue;
-    if (!selected->push_back({BlockIndex(first), BlockIndex(second)})) return false;
-  }
-  return true;
 }
 
 // Straight down, then with some ways back.

@@ -413,8 +413,8 @@ mutant("a search sees no obstacles" src/packing.cpp
   [[if (range.end <= place) continue;]]
   [[if (range.end > 0) continue;]])
 mutant("one of two that could follow is joined" src/assembly.cpp
-  [[if (next_e == e + 1 && next_b == b + 1 && is_loose]]
-  [[if (is_loose]])
+  [[if (!is_alone(by_end_, e, &Piece::end) || !is_alone(by_begin_, b, &Piece::begin)) continue;]]
+  [[static_cast<void>(e);]])
 mutant("what is stacked lies on the bottom" src/assembly.cpp
   [[{above, pieces_[below].size}]]
   [[{above, 0}]])
@@ -425,7 +425,7 @@ mutant("a pinwheel's upper side lies on its middle's floor" src/assembly.cpp
   [[{above, low + core.size}]]
   [[{above, low}]])
 mutant("blocks of pairs are put together" src/assembly.cpp
-  [[if (!is_here || block.is_fixed() || numbers_[i] != kNone) continue;]]
+  [[if (!is_here || block.is_fixed() || numbers_[i] != kNoNumber) continue;]]
   [[if (!is_here || block.is_fixed()) continue;]])
 mutant("alignments above the unit are lost" src/assembly.cpp
   [[if (block.alignment_bytes == unit_bytes && !loose_.push_back(i)) return false;]]
@@ -473,7 +473,7 @@ mutant("a full step is taken for irreducible whatever its alignments" src/explai
   [[block.alignment_bytes == unit_bytes_;]]
   [[true;]])
 mutant("listed conflicts are forgotten when blocks are selected" src/fit_search.cpp
-  [[select_pairs(problem_->conflicts, &listed_conflicts_) &&]]
+  [[renumber_pairs(problem_->conflicts, selected_as_, &listed_conflicts_) &&]]
   [[]])
 mutant("a region without reuse is searched by live ranges" src/fit_search.cpp
   [[if (!reuse) block.live_range = {Step(0), Step(0)};]]

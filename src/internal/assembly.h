@@ -68,7 +68,6 @@ class Assembly {
 
   [[nodiscard]] bool list_pieces(const PlanningProblem& problem, std::uint64_t unit_bytes) noexcept;
   [[nodiscard]] bool list_blocks(const PlanningProblem& problem, std::uint64_t unit_bytes) noexcept;
-  [[nodiscard]] bool list_pairs(Span<const BlockPair> pairs, Array<BlockPair>* listed) noexcept;
   [[nodiscard]] bool sort() noexcept;
   [[nodiscard]] bool join() noexcept;
   [[nodiscard]] bool stack(Stacking stacking) noexcept;
@@ -81,8 +80,16 @@ class Assembly {
   [[nodiscard]] bool is_loose(std::uint32_t piece) const noexcept {
     return pieces_[piece].whole == kNone;
   }
-  [[nodiscard]] Pieces beginning_at(std::uint64_t step) const noexcept;
-  [[nodiscard]] Pieces ending_at(std::uint64_t step) const noexcept;
+  [[nodiscard]] bool is_alone(Pieces sorted, std::size_t place,
+                              std::uint64_t Piece::*step) const noexcept;
+  [[nodiscard]] Pieces pieces_at(std::uint64_t at, Pieces sorted,
+                                 std::uint64_t Piece::*step) const noexcept;
+  [[nodiscard]] Pieces beginning_at(std::uint64_t step) const noexcept {
+    return pieces_at(step, by_begin_, &Piece::begin);
+  }
+  [[nodiscard]] Pieces ending_at(std::uint64_t step) const noexcept {
+    return pieces_at(step, by_end_, &Piece::end);
+  }
 
   RegionIndex region_;
   Span<const Region> regions_;
@@ -91,7 +98,7 @@ class Assembly {
   Array<std::uint32_t> by_begin_;  // those, by begin and size
   Array<std::uint32_t> by_end_;    // by end and size
   Array<std::uint64_t> sums_;
-  Array<std::uint32_t> numbers_;  // by piece: of the block that it is now, or kNone
+  Array<std::uint32_t> numbers_;  // by piece: of the block that it is now, or kNoNumber
   Array<Block> blocks_;
   Array<BlockPair> conflicts_;
   Array<BlockPair> may_overlap_;

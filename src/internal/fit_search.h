@@ -40,7 +40,6 @@ class FitSearch {
  private:
   [[nodiscard]] Status answer(Span<const std::uint32_t> blocks) noexcept;
   [[nodiscard]] bool select(Span<const std::uint32_t> blocks) noexcept;
-  [[nodiscard]] bool select_pairs(Span<const BlockPair> pairs, Array<BlockPair>* selected) noexcept;
   [[nodiscard]] Status search_briefly() noexcept;
   [[nodiscard]] Status search_at_length() noexcept;
   [[nodiscard]] Status try_strategies() noexcept;

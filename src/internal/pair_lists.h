@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// For each block the partners that a list of pairs gives it, so that a strategy finds them without
-// reading the whole list.
+// Pairs of blocks: for each block its partners, so that a strategy finds them without reading the
+// whole list; and the same pairs for a selection of the blocks.
 
 #include <algorithm>
 #include <cstdint>
@@ -55,5 +55,21 @@ class PairLists {
   Array<std::size_t> begins_;
   Array<std::uint32_t> partners_;
 };
+
+inline constexpr std::uint32_t kNoNumber = UINT32_MAX;
+
+// Those pairs of which both have a number, by numbers. `numbers` is by block. False: memory refused.
+[[nodiscard]] inline bool renumber_pairs(Span<const BlockPair> pairs,
+                                         Span<const std::uint32_t> numbers,
+                                         Array<BlockPair>* renumbered) noexcept {
+  renumbered->clear();
+  for (const BlockPair& pair : pairs) {
+    const std::uint32_t first = numbers[pair.first.value];
+    const std::uint32_t second = numbers[pair.second.value];
+    if (first == kNoNumber || second == kNoNumber) continue;
+    if (!renumbered->push_back({BlockIndex(first), BlockIndex(second)})) return false;
+  }
+  return true;
+}
 
 }  // namespace tenure::internal
