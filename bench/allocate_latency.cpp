@@ -5,8 +5,9 @@
 // the requests of every network in TENURE_DATA_DIR/traces, each network with an allocator of its
 // own: all, and apart from those of the language model, which are four fifths of them; `pairs` a
 // request and its free at once; `replaced` 64 live blocks of many sizes, of which the oldest goes
-// for each that comes. The baselines are the C heap, a cache as ncnn's pools are, and jemalloc and
-// mimalloc where they were there to link.
+// for each that comes. The baselines are the C heap, a cache as ncnn's pools are, and jemalloc,
+// mimalloc and ncnn's own pools where they were there to link. Two more rows say what no allocator
+// goes below: EmptyCall does nothing, compare_exchange what a pool that threads share has to do.
 //
 //   allocate_latency --benchmark_repetitions=9 --benchmark_enable_random_interleaving=true
 //                    --benchmark_report_aggregates_only=true
@@ -17,8 +18,12 @@
 #ifdef TENURE_HAS_MIMALLOC
 #include <mimalloc.h>
 #endif
+#ifdef TENURE_HAS_NCNN
+#include <allocator.h>
+#endif
 
 #include <algorithm>
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
@@ -58,6 +63,36 @@ class CHeap final : public Allocator {
   std::size_t alignment_bytes() const noexcept override { return alignof(std::max_align_t); }
   const char* tag() const noexcept override { return "C heap"; }
 };
+
+class Nothing final : public Allocator {
+ public:
+  void* fastMalloc(std::size_t) noexcept override { return this; }
+  void* allocate(std::size_t, std::size_t) noexcept override { return this; }
+  void fastFree(void*) noexcept override {}
+  AllocatorStatistics statistics() const noexcept override { return {}; }
+  std::size_t alignment_bytes() const noexcept override { return 1; }
+  const char* tag() const noexcept override { return "nothing"; }
+};
+
+#ifdef TENURE_HAS_NCNN
+template <class Pool>
+class OfNcnn final : public Allocator {
+ public:
+  void* fastMalloc(std::size_t size_bytes) noexcept override {
+    return pool_.fastMalloc(size_bytes);
+  }
+  void* allocate(std::size_t size_bytes, std::size_t) noexcept override {
+    return pool_.fastMalloc(size_bytes);
+  }
+  void fastFree(void* memory) noexcept override { pool_.fastFree(memory); }
+  AllocatorStatistics statistics() const noexcept override { return {}; }
+  std::size_t alignment_bytes() const noexcept override { return alignof(std::max_align_t); }
+  const char* tag() const noexcept override { return "ncnn's"; }
+
+ private:
+  Pool pool_;
+};
+#endif
 
 // So that the compiler does not know which class it is.
 Allocator& hidden(Allocator& allocator) {
@@ -139,6 +174,17 @@ class Traffic {
   Allocator& allocator_;
   std::vector<void*> kept_;
 };
+
+void compare_exchange(benchmark::State& state) {
+  std::atomic<std::uint64_t> position{0};
+  for (auto _ : state) {
+    for (std::size_t i = 0; i < kBlocks; ++i) {
+      std::uint64_t expected = position.load(std::memory_order_relaxed);
+      benchmark::DoNotOptimize(position.compare_exchange_weak(expected, expected + 64));
+    }
+  }
+  count_calls(state, kBlocks);
+}
 
 template <class Measured>
 void pairs(benchmark::State& state) {
@@ -268,7 +314,10 @@ using Heap = AsItIs<HeapAllocator>;
 using Malloc = AsItIs<CHeap<__libc_malloc, __libc_free>>;
 using Cache = AsItIs<FirstFitCache<NoLock>>;
 using LockedCache = AsItIs<FirstFitCache<std::mutex>>;
+using CacheThatMovesNodes = AsItIs<FirstFitCache<NoLock, Nodes::kMoved>>;
+using EmptyCall = AsItIs<Nothing>;
 
+BENCHMARK(compare_exchange);
 BENCHMARK(requests_until_reset<SingleOwnerBump>);
 BENCHMARK(requests_until_reset<SharedBump>);
 
@@ -285,6 +334,7 @@ BENCHMARK(requests_until_reset<SharedBump>);
       ->Threads(kMostThreads)              \
       ->UseRealTime()
 
+TENURE_BENCHMARK_ALL(EmptyCall);
 TENURE_BENCHMARK_ALL(SingleOwnerBump);
 TENURE_BENCHMARK_ALL(SharedBump);
 TENURE_BENCHMARK_ALL(FreeList);
@@ -293,6 +343,7 @@ TENURE_BENCHMARK_ALL(Heap);
 TENURE_BENCHMARK_ALL(Malloc);
 TENURE_BENCHMARK_ALL(Cache);
 TENURE_BENCHMARK_ALL(LockedCache);
+TENURE_BENCHMARK_ALL(CacheThatMovesNodes);
 BENCHMARK(replaced<FreeList>);
 BENCHMARK(replaced<LockedFreeList>);
 BENCHMARK(replaced<Malloc>);
@@ -302,6 +353,13 @@ TENURE_BENCHMARK_THREADS(LockedFreeList);
 TENURE_BENCHMARK_THREADS(Malloc);
 TENURE_BENCHMARK_THREADS(LockedCache);
 
+#ifdef TENURE_HAS_NCNN
+using UnlockedPoolOfNcnn = AsItIs<OfNcnn<ncnn::UnlockedPoolAllocator>>;
+using PoolOfNcnn = AsItIs<OfNcnn<ncnn::PoolAllocator>>;
+TENURE_BENCHMARK_ALL(UnlockedPoolOfNcnn);
+TENURE_BENCHMARK_ALL(PoolOfNcnn);
+TENURE_BENCHMARK_THREADS(PoolOfNcnn);
+#endif
 #ifdef TENURE_HAS_JEMALLOC
 using Jemalloc = AsItIs<CHeap<std::malloc, std::free>>;
 TENURE_BENCHMARK_ALL(Jemalloc);

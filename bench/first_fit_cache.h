@@ -4,7 +4,8 @@
 // The baseline that ncnn's users have: what its two pools do, behind tenure's interface. Freed blocks
 // are kept, and the oldest that is large enough is taken again; with ten kept and none of use, the
 // smallest goes back to the heap when all are too small. A free looks through what is out. Follows
-// ncnn's PoolAllocator (with a std::mutex) and UnlockedPoolAllocator (with NoLock).
+// ncnn's PoolAllocator (with a std::mutex) and UnlockedPoolAllocator (with NoLock), which free a
+// list's node and make another one with every call; kMoved spares that.
 
 #include <cstddef>
 #include <list>
@@ -20,7 +21,9 @@ struct NoLock {
   void unlock() noexcept {}
 };
 
-template <class Lock>
+enum class Nodes { kMadeAnew, kMoved };
+
+template <class Lock, Nodes kNodes = Nodes::kMadeAnew>
 class FirstFitCache final : public Allocator {
  public:
   FirstFitCache() = default;
@@ -34,7 +37,7 @@ class FirstFitCache final : public Allocator {
       const auto found = find_kept(size_bytes);
       if (found != kept_.end()) {
         const std::lock_guard<Lock> out_guard(out_lock_);
-        out_.splice(out_.end(), kept_, found);
+        move_to(out_, kept_, found);
         return out_.back().memory;
       }
       drop_smallest();
@@ -55,7 +58,7 @@ class FirstFitCache final : public Allocator {
     const std::lock_guard<Lock> out_guard(out_lock_);
     auto chunk = out_.begin();
     while (chunk != out_.end() && chunk->memory != memory) ++chunk;
-    if (chunk != out_.end()) kept_.splice(kept_.end(), out_, chunk);
+    if (chunk != out_.end()) move_to(kept_, out_, chunk);
   }
   AllocatorStatistics statistics() const noexcept override {
     AllocatorStatistics result;
@@ -77,6 +80,12 @@ class FirstFitCache final : public Allocator {
   };
   using Chunks = std::list<Chunk>;
 
+  static void move_to(Chunks& to, Chunks& from, typename Chunks::iterator chunk) noexcept {
+    if (kNodes == Nodes::kMoved) return to.splice(to.end(), from, chunk);
+    const Chunk moved = *chunk;
+    from.erase(chunk);
+    to.push_back(moved);
+  }
   typename Chunks::iterator find_kept(std::size_t size_bytes) noexcept {
     auto chunk = kept_.begin();
     while (chunk != kept_.end() && chunk->size_bytes < size_bytes) ++chunk;
