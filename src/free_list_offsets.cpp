@@ -96,8 +96,8 @@ inline RangeOffset FreeListOffsets::hand_out(std::uint32_t index) noexcept {
   Node& node = nodes_[index];
   node.place = kLive;
   enter(index);
-  in_use_bytes_ += std::size_t{node.size} << shift_;
-  if (in_use_bytes_ > peak_bytes_) peak_bytes_ = in_use_bytes_;
+  in_use_granules_ += node.size;
+  if (in_use_granules_ > peak_granules_) peak_granules_ = in_use_granules_;
   ++live_blocks_;
   return {node.range, std::size_t{node.begin} << shift_};
 }
@@ -163,7 +163,7 @@ inline bool FreeListOffsets::free_matching(std::uint32_t key, const Matches& mat
   const std::uint32_t index = *link;
   const Node& node = nodes_[index];
   *link = node.next;
-  in_use_bytes_ -= std::size_t{node.size} << shift_;
+  in_use_granules_ -= node.size;
   --live_blocks_;
   merge_or_remember(index);
   return true;

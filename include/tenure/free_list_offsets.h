@@ -76,8 +76,8 @@ class FreeListOffsets {
   bool free_address(std::uintptr_t address) noexcept;
 
   [[nodiscard]] std::size_t granule_bytes() const noexcept { return std::size_t{1} << shift_; }
-  [[nodiscard]] std::size_t in_use_bytes() const noexcept { return in_use_bytes_; }
-  [[nodiscard]] std::size_t peak_bytes() const noexcept { return peak_bytes_; }
+  [[nodiscard]] std::size_t in_use_bytes() const noexcept { return in_use_granules_ << shift_; }
+  [[nodiscard]] std::size_t peak_bytes() const noexcept { return peak_granules_ << shift_; }
   [[nodiscard]] std::size_t live_blocks() const noexcept { return live_blocks_; }
   [[nodiscard]] std::size_t refusals() const noexcept { return refusals_; }
   [[nodiscard]] std::size_t stray_frees() const noexcept { return stray_frees_; }
@@ -167,8 +167,8 @@ class FreeListOffsets {
   std::uint32_t recent_sizes_[kRecent];
   std::uint32_t recent_[kRecent];
   Range ranges_[kMaxRanges];
-  std::size_t in_use_bytes_ = 0;
-  std::size_t peak_bytes_ = 0;
+  std::size_t in_use_granules_ = 0;
+  std::size_t peak_granules_ = 0;
   std::size_t live_blocks_ = 0;
   std::size_t free_blocks_ = 0;
   std::size_t refusals_ = 0;

@@ -47,14 +47,16 @@ inline std::uint32_t FreeListOffsets::first_bin_from(std::uint32_t bin) const no
   return next * kBinsPerPower + internal::lowest_bit(bins_[next]);
 }
 
+// Where there is no neighbour in the list, a block writes to itself: cheaper than a branch that is
+// hard to predict.
 inline void FreeListOffsets::list(std::uint32_t index) noexcept {
   Node* const nodes = nodes_.data();
   const std::uint32_t bin = bin_of(nodes[index].size);
   const std::uint32_t head = lists_[bin];
+  nodes[head == kNone ? index : head].previous = index;
   nodes[index].place = bin;
   nodes[index].previous = kNone;
   nodes[index].next = head;
-  if (head != kNone) nodes[head].previous = index;
   lists_[bin] = index;
   bins_[bin / kBinsPerPower] |= 1U << (bin % kBinsPerPower);
   powers_ |= 1U << (bin / kBinsPerPower);
@@ -65,7 +67,7 @@ inline void FreeListOffsets::unlist(std::uint32_t index) noexcept {
   const std::uint32_t next = nodes[index].next;
   const std::uint32_t previous = nodes[index].previous;
   const std::uint32_t bin = nodes[index].place;
-  if (next != kNone) nodes[next].previous = previous;
+  nodes[next == kNone ? index : next].previous = previous;
   if (previous != kNone) {
     nodes[previous].next = next;
     return;
@@ -87,7 +89,7 @@ inline void FreeListOffsets::remember(std::uint32_t index) noexcept {
     ++recent_count_;
   } else {
     place = next_to_list_;
-    next_to_list_ = (place + 1) % kRecent;
+    next_to_list_ = place + 1 == kRecent ? 0 : place + 1;
     list(recent_[place]);
   }
   recent_[place] = index;
