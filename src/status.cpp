@@ -91,7 +91,8 @@ ReasonEntry entry_of(Reason reason) noexcept {
     case Reason::kRunInProgress:
       return {Code::kInUse, "a model is running in the memory concerned"};
     case Reason::kStaleMark:
-      return {Code::kInvalidInput, "the mark is stale: the pool was rewound past it or reset"};
+      return {Code::kInvalidInput,
+              "the mark is stale: the pool was rewound past it or reset, or is another"};
     case Reason::kPoolExhausted:
       return {Code::kLimitExceeded, "the pool has no room for it in one piece"};
     case Reason::kHasPlace:

@@ -554,8 +554,11 @@ mutant("a reset does not ask for blocks below marks" src/internal/bump_marks.h
   [[for (std::size_t i = depth; i < mark_count_; ++i) live += marks_[i].live.load();]]
   [[]])
 mutant("a mark of the same depth stands in for a stale one" src/internal/bump_marks.h
-  [[return mark.depth >= mark_count_ || marks_[mark.depth].serial != mark.serial;]]
-  [[return mark.depth >= mark_count_;]])
+  [[ || marks_[mark.depth].serial != mark.serial;]]
+  [[;]])
+mutant("a mark of another pool is taken" src/internal/bump_marks.h
+  [[mark.pool != this || ]]
+  [[]])
 mutant("a refused reserve lets go of the old block" src/pool_memory.cpp
   [[  const auto held_bytes = static_cast<std::size_t>(held);]]
   [[  const auto held_bytes = static_cast<std::size_t>(held);

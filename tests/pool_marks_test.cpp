@@ -116,6 +116,23 @@ TEST_F(PoolMarks, OfAPoolThatHasNoneAreStale) {
   EXPECT_EQ(pool.rewind(PoolMark()).reason(), Reason::kStaleMark);
 }
 
+TEST_F(PoolMarks, OfAnotherPoolAreStale) {
+  PoolAllocator other;
+  ASSERT_TRUE(other.reserve(1024).ok());
+  void* mine = pool.fastMalloc(64);
+  const PoolMark position = mark();
+  void* block = pool.fastMalloc(64);
+  const Result<PoolMark> elsewhere = other.mark();
+  ASSERT_TRUE(elsewhere.ok());
+  EXPECT_EQ(pool.rewind(*elsewhere).reason(), Reason::kStaleMark);
+  EXPECT_EQ(pool.force_rewind(*elsewhere).reason(), Reason::kStaleMark);
+  EXPECT_EQ(pool.used_bytes(), 128U);
+  pool.fastFree(block);
+  EXPECT_TRUE(pool.rewind(position).ok());
+  EXPECT_TRUE(other.rewind(*elsewhere).ok());
+  pool.fastFree(mine);
+}
+
 TEST_F(PoolMarks, DoNotPileUpInALoop) {
   void* before = pool.fastMalloc(64);
   for (int round = 0; round < 100; ++round) {

@@ -2,7 +2,7 @@
 #pragma once
 
 // Going back in a pool: a position to rewind to, and what happens to blocks that are live beyond
-// it. A mark is stale once the pool was reset, or rewound to an older mark.
+// it. A mark is stale once the pool was reset, or rewound to an older mark, and in any other pool.
 //
 //   const auto mark = pool.mark();
 //   ...                                     // scratch of one layer
@@ -24,8 +24,9 @@ enum class LateFrees : std::uint8_t {
 };
 
 struct PoolMark {
+  const void* pool = nullptr;  // whose it is
   std::uint32_t depth = 0;
-  std::uint32_t serial = 0;  // 0: of no pool
+  std::uint32_t serial = 0;
 };
 
 }  // namespace tenure

@@ -70,7 +70,7 @@ enum class Reason : std::uint8_t {
   // Pools.
   kBlocksLive,     // memory would be taken from blocks that have not been freed: see live_blocks
   kRunInProgress,  // a model is running, in memory that it has for itself
-  kStaleMark,      // what the mark remembers is gone: rewound past it, or reset
+  kStaleMark,      // what the mark remembers is gone: rewound past it, or reset; or another pool's
   kPoolExhausted,  // no room for this in the pool, or not in one piece
   kHasPlace,       // a model is in its pool already
   kHasNoPlace,     // a model that is not in its pool would run

@@ -136,6 +136,7 @@ Result<PoolMark> BumpOffsets<Sharing>::mark() noexcept {
     state_.store(pack(position, 0));
   }
   PoolMark result;
+  result.pool = this;
   result.depth = mark_count_ - 1;
   result.serial = marks_[result.depth].serial;
   return result;
@@ -143,7 +144,7 @@ Result<PoolMark> BumpOffsets<Sharing>::mark() noexcept {
 
 template <class Sharing>
 bool BumpOffsets<Sharing>::is_stale(PoolMark mark) const noexcept {
-  return mark.depth >= mark_count_ || marks_[mark.depth].serial != mark.serial;
+  return mark.pool != this || mark.depth >= mark_count_ || marks_[mark.depth].serial != mark.serial;
 }
 
 template <class Sharing>
