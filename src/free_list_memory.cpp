@@ -173,6 +173,20 @@ std::size_t FreeListMemory::trim(Trim which) noexcept {
 
 std::size_t FreeListMemory::trim() noexcept { return trim(Trim::kAll); }
 
+bool FreeListMemory::discard_unused() const noexcept {
+  const Upstream& upstream = options_.upstream;
+  bool has_own = false;
+  for (std::uint32_t i = 0; i < piece_end_ && upstream.discard != nullptr; ++i) {
+    const Piece& piece = pieces_[i];
+    if (piece.base == nullptr || piece.is_lent) continue;
+    has_own = true;
+    offsets_.visit_free(i, [&](std::size_t begin_bytes, std::size_t size_bytes) {
+      upstream.discard(upstream.user, piece.base + begin_bytes, size_bytes);
+    });
+  }
+  return has_own;
+}
+
 // Not for what would pass the budget all the same.
 bool FreeListMemory::trim_for(const Piece& piece) noexcept {
   std::size_t left_bytes = options_.budget_bytes - held_bytes_;

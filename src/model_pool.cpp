@@ -208,6 +208,15 @@ void ModelPool::leave(ModelPlace* place) noexcept {
   *place = ModelPlace();
 }
 
+bool ModelPool::discard_unused() noexcept {
+  std::size_t begin = 0;
+  for (const ModelPlace* place = first_; place != nullptr; place = place->next) {
+    memory_.discard(begin, place->offset_bytes);
+    begin = place->offset_bytes + place_bytes(*place);
+  }
+  return memory_.discard(begin, is_in_turn() ? whole_bytes() - largest_run_bytes() : whole_bytes());
+}
+
 Status ModelPool::begin_run(const ModelPlace* place) noexcept {
   if (!is_in_turn()) return Status();
   const ModelPlace* nobody = nullptr;

@@ -105,10 +105,12 @@ void PoolMemory::fill_and_poison(std::size_t begin_bytes, std::size_t end_bytes)
   }
 }
 
-bool PoolMemory::discard_from(std::size_t offset_bytes) const noexcept {
+bool PoolMemory::discard(std::size_t begin_bytes, std::size_t end_bytes) const noexcept {
   const Upstream& upstream = options_.upstream;
   if (is_lent_ || base_ == nullptr || upstream.discard == nullptr) return false;
-  upstream.discard(upstream.user, base_ + offset_bytes, held_bytes_ - offset_bytes);
+  if (begin_bytes < end_bytes) {
+    upstream.discard(upstream.user, base_ + begin_bytes, end_bytes - begin_bytes);
+  }
   return true;
 }
 

@@ -9,6 +9,7 @@
 #include <iterator>
 #include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "support/live_blocks.h"
@@ -484,6 +485,72 @@ TEST(FreeListAllocator, AgreesWithTheReferenceModelOnRandomRequests) {
     EXPECT_NE(all, nullptr);
     allocator.fastFree(all);
   }
+}
+
+// ---- discarding
+
+TEST(FreeListAllocator, DiscardsAllFreeBlocksAndNoOthers) {
+  TestUpstream upstream;
+  FreeListAllocator allocator(FreeListOptions().set_upstream(upstream.get_discarding()));
+  EXPECT_FALSE(allocator.discard_unused());  // nothing is held
+  test::Random random(1);
+  test::LiveBlocks live;
+  std::vector<void*> blocks;
+  for (int step = 0; step < 2000; ++step) {
+    if (blocks.empty() || random.below(5) < 3) {
+      const std::size_t size = random.size_below(4000);
+      blocks.push_back(allocator.fastMalloc(size));
+      live.add(blocks.back(), size, 64);
+    } else {
+      std::swap(blocks[random.size_below(blocks.size())], blocks.back());
+      live.remove(blocks.back());
+      allocator.fastFree(blocks.back());
+      blocks.pop_back();
+    }
+    if (step % 50 != 0) continue;
+    const std::uint64_t before = upstream.discarded_bytes();
+    const AllocatorStatistics statistics = allocator.statistics();
+    EXPECT_TRUE(allocator.discard_unused());
+    EXPECT_EQ(upstream.discarded_bytes() - before, statistics.held_bytes - statistics.in_use_bytes);
+    EXPECT_EQ(allocator.statistics().held_bytes, statistics.held_bytes);
+    live.expect_all_intact();
+  }
+  for (void* block : blocks) allocator.fastFree(block);
+}
+
+TEST(FreeListAllocator, DiscardsPagesWhileAddressesStay) {
+  if (page_upstream().discard == nullptr) GTEST_SKIP() << "no pages here";
+  FreeListAllocator allocator(FreeListOptions().set_upstream(page_upstream()));
+  ASSERT_TRUE(allocator.reserve(2 * kMegabyte).ok());
+  auto* large = static_cast<unsigned char*>(allocator.fastMalloc(kMegabyte));
+  auto* kept = static_cast<unsigned char*>(allocator.fastMalloc(64));
+  std::memset(large, 0x42, kMegabyte);
+  std::memset(kept, 0x42, 64);
+  allocator.fastFree(large);
+  EXPECT_EQ(allocator.trim(), 0U);
+  EXPECT_TRUE(allocator.discard_unused());
+  EXPECT_EQ(kept[63], 0x42);
+  EXPECT_EQ(allocator.fastMalloc(kMegabyte), large);
+#ifdef __linux__
+  EXPECT_EQ(large[kMegabyte / 2], 0);
+#endif
+  allocator.fastFree(large);
+  allocator.fastFree(kept);
+}
+
+TEST(FreeListAllocator, DiscardsNothingOfMemoryThatIsNotItsOwn) {
+  TestUpstream upstream;
+  std::vector<std::byte> buffer(8192);
+  FreeListAllocator lent(FreeListOptions().set_upstream(upstream.get_discarding()));
+  ASSERT_TRUE(lent.lend({buffer.data(), buffer.size()}).ok());
+  EXPECT_FALSE(lent.discard_unused());
+  EXPECT_EQ(upstream.discarded_bytes(), 0U);
+  ASSERT_TRUE(lent.reserve(1024).ok());
+  EXPECT_TRUE(lent.discard_unused());
+  EXPECT_EQ(upstream.discarded_bytes(), 1024U);
+  FreeListAllocator heap(FreeListOptions().set_upstream(upstream.get()));
+  ASSERT_TRUE(heap.reserve(1024).ok());
+  EXPECT_FALSE(heap.discard_unused());  // an upstream that cannot
 }
 
 }  // namespace

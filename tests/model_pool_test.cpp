@@ -9,6 +9,7 @@
 #include <cstring>
 #include <optional>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "support/live_blocks.h"
@@ -63,6 +64,37 @@ TEST(ModelPool, RoundsPartsUpWithTheirTails) {
   EXPECT_EQ(*bytes_by_peak(models, plain), 192U);  // 64 and 128
   const ModelPoolOptions with_tail = ModelPoolOptions().set_tail_bytes(64);
   EXPECT_EQ(*bytes_by_sum(models, with_tail), 448U);  // 128, 192 and 128
+}
+
+TEST(ModelPool, DiscardsWhatLiesBetweenModelsAndNothingElse) {
+  for (const ModelUse use : {ModelUse::kAtOnce, ModelUse::kInTurn}) {
+    test::TestUpstream upstream;
+    ModelPool pool(options(use).set_upstream(upstream.get_discarding()));
+    EXPECT_FALSE(pool.discard_unused());  // no memory
+    ASSERT_TRUE(pool.reserve(100000).ok());
+    ModelArea first(pool, "first");
+    ModelArea second(pool, "second");
+    ModelArea third(pool, "third");
+    for (ModelArea* area : {&first, &second, &third}) {
+      ASSERT_TRUE(area->enter(needs(5000, 10000)).ok());
+    }
+    ASSERT_TRUE(second.leave().ok());
+    test::LiveBlocks live;
+    std::vector<std::pair<ModelArea*, void*>> blocks;
+    for (ModelArea* area : {&first, &third}) {
+      blocks.emplace_back(area, area->fastMalloc(5000));
+      live.add(blocks.back().second, 5000, 64);
+    }
+    ASSERT_TRUE(third.begin_run().ok());
+    void* scratch = third.fastMalloc(10000);
+    live.add(scratch, 10000, 64);
+    EXPECT_TRUE(pool.discard_unused());
+    live.expect_all_intact();
+    EXPECT_EQ(upstream.discarded_bytes(), 100000 / 64 * 64 - pool.used_bytes());
+    third.fastFree(scratch);
+    for (const auto& [area, block] : blocks) area->fastFree(block);
+    EXPECT_TRUE(third.end_run().ok());
+  }
 }
 
 TEST(ModelPool, RefusesSizesBeyondTheAddressSpace) {

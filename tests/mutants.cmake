@@ -608,6 +608,12 @@ mutant("what is reserved goes back for a request" src/free_list_memory.cpp
 mutant("pieces go back for a request that is hopeless" src/free_list_memory.cpp
   [[return piece.held_bytes <= left_bytes && trim]]
   [[return trim]])
+mutant("live blocks are discarded" include/tenure/free_list_offsets.h
+  [[      if (nodes_[i].place == kLive) continue;]]
+  [[]])
+mutant("places of models are discarded" src/model_pool.cpp
+  [[    begin = place->offset_bytes + place_bytes(*place);]]
+  [[    begin = place->offset_bytes;]])
 mutant("the same buffer is lent twice" src/free_list_memory.cpp
   [[second - first < a_bytes && b_bytes != 0 : first - second < b_bytes;]]
   [[second - first < a_bytes && b_bytes != 0 : false;]])

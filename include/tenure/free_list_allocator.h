@@ -9,6 +9,7 @@
 //   void* weights = models.fastMalloc(55 << 20);
 //   models.fastFree(weights);
 //   models.trim();                          // pieces without blocks go back to the upstream
+//   models.discard_unused();                // and free pages in the others to the system
 //
 // For several threads: LockedAllocator.
 
@@ -42,6 +43,7 @@ class FreeListAllocator final : public Allocator {
     return memory_.reserve_blocks(count);
   }
   std::size_t trim() noexcept { return memory_.trim(); }
+  bool discard_unused() noexcept { return memory_.discard_unused(); }
 
   [[nodiscard]] void* fastMalloc(std::size_t size_bytes) noexcept override {
     return memory_.allocate(size_bytes, alignment_of(size_bytes));

@@ -85,6 +85,9 @@ class FreeListMemory {
   // Gives pieces of the upstream's in which no block is live back, reserved ones, too; returns
   // their bytes.
   std::size_t trim() noexcept;
+  // Gives the pages of free blocks back to the operating system, while addresses stay and bytes
+  // held count as before. False when the upstream cannot, or all memory is lent. O(blocks).
+  bool discard_unused() const noexcept;
 
   [[nodiscard]] std::size_t held_bytes() const noexcept { return held_bytes_; }
   [[nodiscard]] std::size_t refusals() const noexcept { return refusals_; }

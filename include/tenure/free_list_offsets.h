@@ -63,6 +63,15 @@ class FreeListOffsets {
   // Precondition: there is such a range, and no block is live in it.
   void remove_range(std::uint32_t range) noexcept;
   [[nodiscard]] bool is_unused(std::uint32_t range) const noexcept;
+  // Calls visit(begin_bytes, size_bytes) for each free block of a range, from below. O(blocks).
+  template <class Visit>
+  void visit_free(std::uint32_t range, const Visit& visit) const noexcept {
+    const std::uint32_t edge = ranges_[range].edge;
+    for (std::uint32_t i = nodes_[edge].above; i != edge; i = nodes_[i].above) {
+      if (nodes_[i].place == kLive) continue;
+      visit(std::size_t{nodes_[i].begin} << shift_, std::size_t{nodes_[i].size} << shift_);
+    }
+  }
 
   // None when refused: then nothing has changed. O(1) where a free block is larger by a 16th and
   // by what aligning may skip, or one of the newest few of that size fits. Otherwise all free

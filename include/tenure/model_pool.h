@@ -105,6 +105,10 @@ class ModelPool {
   // The same, and AddressSanitizer lets it be touched.
   [[nodiscard]] Span<std::byte> open_run_memory(const ModelPlace& place) const noexcept;
 
+  // Gives the pages between places back to the operating system, such as those of a model that
+  // left; addresses stay. False when memory is lent or the upstream cannot. O(models).
+  bool discard_unused() noexcept;
+
   [[nodiscard]] const ModelPoolOptions& options() const noexcept { return options_; }
   [[nodiscard]] std::size_t total_bytes() const noexcept { return memory_.size_bytes(); }
   // In places, and in the one that runs share.

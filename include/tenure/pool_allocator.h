@@ -111,7 +111,7 @@ class BasicPoolAllocator final : public Allocator {
   }
   // After a reset: gives pages that are not used back to the operating system, while addresses
   // stay and bytes held count as before. False when the upstream cannot, or memory is lent.
-  bool discard_unused() noexcept { return memory_.discard_from(used_bytes()); }
+  bool discard_unused() noexcept { return memory_.discard(used_bytes(), memory_.held_bytes()); }
 
   // Bytes up to the position: of blocks that are live or were freed since the last reset.
   [[nodiscard]] std::size_t used_bytes() const noexcept { return offsets_.used_bytes(); }

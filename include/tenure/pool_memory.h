@@ -76,9 +76,9 @@ class PoolMemory {
     if (poisons_ || !options_.fill.is_none()) fill_and_poison(begin_bytes, end_bytes);
   }
 
-  // Gives the pages from there on back to the operating system; addresses stay. False when the
-  // memory is lent or the upstream cannot.
-  bool discard_from(std::size_t offset_bytes) const noexcept;
+  // Gives the pages between back to the operating system; addresses stay. False when there is no
+  // memory, it is lent, or the upstream cannot.
+  bool discard(std::size_t begin_bytes, std::size_t end_bytes) const noexcept;
 
  private:
   void adopt(std::byte* base, std::size_t size_bytes, std::size_t held_bytes) noexcept;

@@ -36,12 +36,17 @@ class TestUpstream {
   void start_counting() { calls_ = refusals_ = peak_bytes_ = 0; }
 
   [[nodiscard]] Upstream get() noexcept { return {&allocate, &deallocate, this}; }
+  // The same with discard, which overwrites.
+  [[nodiscard]] Upstream get_discarding() noexcept {
+    return {&allocate, &deallocate, this, &discard};
+  }
 
   [[nodiscard]] std::uint64_t calls() const { return calls_; }
   [[nodiscard]] std::uint64_t refusals() const { return refusals_; }
   [[nodiscard]] std::size_t live_blocks() const { return live_.size(); }
   [[nodiscard]] std::uint64_t live_bytes() const { return live_bytes_; }
   [[nodiscard]] std::uint64_t peak_bytes() const { return peak_bytes_; }
+  [[nodiscard]] std::uint64_t discarded_bytes() const { return discarded_bytes_; }
 
  private:
   struct Taken {
@@ -84,6 +89,19 @@ class TestUpstream {
     self->live_.erase(found);
   }
 
+  static void discard(void* user, void* memory, std::size_t size_bytes) noexcept {
+    auto* self = static_cast<TestUpstream*>(user);
+    auto taken = self->live_.upper_bound(memory);
+    ASSERT_NE(taken, self->live_.begin());
+    --taken;
+    const std::size_t distance = static_cast<std::size_t>(static_cast<std::byte*>(memory) -
+                                                          static_cast<std::byte*>(taken->first));
+    ASSERT_LE(distance, taken->second.size_bytes);
+    ASSERT_LE(size_bytes, taken->second.size_bytes - distance);
+    std::memset(memory, 0, size_bytes);
+    self->discarded_bytes_ += size_bytes;
+  }
+
   std::map<void*, Taken> live_;
   std::uint64_t refused_call_ = kNever;
   std::uint64_t capacity_bytes_ = UINT64_MAX;
@@ -91,6 +109,7 @@ class TestUpstream {
   std::uint64_t refusals_ = 0;
   std::uint64_t live_bytes_ = 0;
   std::uint64_t peak_bytes_ = 0;
+  std::uint64_t discarded_bytes_ = 0;
 };
 
 }  // namespace tenure::test
