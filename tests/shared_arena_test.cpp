@@ -127,6 +127,8 @@ TEST(SharedArena, TrimGivesBackWhatOnlyAGoneModelNeeded) {
     EXPECT_EQ(shared.shared_bytes(), 9000U);
   }
   EXPECT_EQ(upstream.live_bytes(), 9000U + 64U);
+  ASSERT_TRUE(stays.begin().ok());  // has seen all moves so far
+  stays.end();
   ASSERT_TRUE(shared.trim().ok());
   EXPECT_EQ(shared.shared_bytes(), 1000U);
   EXPECT_EQ(upstream.live_bytes(), 1000U + 64U);
