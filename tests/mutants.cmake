@@ -584,6 +584,12 @@ mutant("a recent block is as large as it was" src/internal/free_list_steps.h
 mutant("what is recent no more is in no list" src/internal/free_list_steps.h
   [[    list(recent_[place]);]]
   [[]])
+mutant("what was first in a list does not know that it is second" src/internal/free_list_steps.h
+  [[nodes[head == kNone ? index : head].previous = index;]]
+  [[]])
+mutant("what follows in a list knows one that has left" src/internal/free_list_steps.h
+  [[nodes[next == kNone ? index : next].previous = previous;]]
+  [[]])
 mutant("a block is found by a number that another block has, too" src/free_list_offsets.cpp
   [[while (*link != kNone && !matches(nodes_[*link]))]]
   [[while (*link != kNone && false)]])
