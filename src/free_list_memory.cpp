@@ -129,8 +129,7 @@ std::size_t FreeListMemory::bytes_ahead() const noexcept {
   return wanted_bytes < most_bytes ? wanted_bytes : most_bytes;
 }
 
-// What the upstream does not give is asked for by halves, down to what is needed; for that, pieces
-// without blocks may have to go.
+// What the upstream does not give is asked for by halves, down to what is needed.
 bool FreeListMemory::grow_for(std::size_t size_bytes, std::size_t alignment_bytes) noexcept {
   const Result<Piece> needed = measure(size_bytes, alignment_bytes);
   if (!needed.ok()) return false;
@@ -138,8 +137,9 @@ bool FreeListMemory::grow_for(std::size_t size_bytes, std::size_t alignment_byte
     const Result<Piece> ahead = measure(bytes, alignment_bytes);
     if (ahead.ok() && take(*ahead).ok()) return true;
   }
-  if (take(*needed).ok()) return true;
-  return trim_for(*needed) && take(*needed).ok();
+  const Status refused = take(*needed);
+  if (refused.ok()) return true;
+  return trim_for(*needed, refused.reason()) && take(*needed).ok();
 }
 
 void* FreeListMemory::grow_and_allocate(std::size_t size_bytes,
@@ -187,13 +187,17 @@ bool FreeListMemory::discard_unused() const noexcept {
   return has_own;
 }
 
-// Not for what would pass the budget all the same.
-bool FreeListMemory::trim_for(const Piece& piece) noexcept {
-  std::size_t left_bytes = options_.budget_bytes - held_bytes_;
+// Not where that cannot help: a piece that is too large for itself, for the budget, or for an
+// upstream that may have no more than it gets back.
+bool FreeListMemory::trim_for(const Piece& piece, Reason refused) noexcept {
+  if (!offsets_.fits_range(piece.size_bytes)) return false;
+  std::size_t unused_bytes = 0;
   for (std::uint32_t i = 0; i < piece_end_; ++i) {
-    if (can_trim(i, Trim::kTakenForRequests)) left_bytes += pieces_[i].held_bytes;
+    if (can_trim(i, Trim::kTakenForRequests)) unused_bytes += pieces_[i].held_bytes;
   }
-  return piece.held_bytes <= left_bytes && trim(Trim::kTakenForRequests) != 0;
+  const std::size_t given_bytes = options_.budget_bytes - held_bytes_ + unused_bytes;
+  const std::size_t most_bytes = refused == Reason::kUpstreamRefused ? unused_bytes : given_bytes;
+  return piece.held_bytes <= most_bytes && trim(Trim::kTakenForRequests) != 0;
 }
 
 }  // namespace tenure

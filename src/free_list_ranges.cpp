@@ -71,10 +71,14 @@ std::uint32_t FreeListOffsets::first_unused_range() const noexcept {
   return range;
 }
 
-Status FreeListOffsets::check_range(std::size_t size_bytes) const noexcept {
+bool FreeListOffsets::fits_range(std::size_t size_bytes) const noexcept {
   const std::size_t granules = size_bytes >> shift_;
-  const bool fits = granules != 0 && granules <= kMaxGranules;
-  return fits && first_unused_range() != kMaxRanges ? Status() : Status(Reason::kTooMany);
+  return granules != 0 && granules <= kMaxGranules;
+}
+
+Status FreeListOffsets::check_range(std::size_t size_bytes) const noexcept {
+  const bool has_room = first_unused_range() != kMaxRanges;
+  return fits_range(size_bytes) && has_room ? Status() : Status(Reason::kTooMany);
 }
 
 Result<std::uint32_t> FreeListOffsets::add_range(std::size_t size_bytes,

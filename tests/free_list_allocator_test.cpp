@@ -288,6 +288,49 @@ TEST(FreeListAllocator, ARefusedRequestLeavesWhatIsHeldWhereItWouldNotDo) {
   }
 }
 
+TEST(FreeListAllocator, ARequestThatTheUpstreamCannotServeLeavesRoomForASmallerOne) {
+  TestUpstream upstream;
+  upstream.limit_to(65536);
+  FreeListAllocator allocator(FreeListOptions().set_upstream(upstream.get()));
+  allocator.fastFree(allocator.fastMalloc(100));
+  ASSERT_EQ(allocator.statistics().held_bytes, 65536U);
+  upstream.limit_to(0);
+  for (const std::size_t bytes : {kMegabyte, std::size_t{SIZE_MAX / 2}, std::size_t{65536} + 64}) {
+    EXPECT_EQ(allocator.fastMalloc(bytes), nullptr) << bytes;
+    EXPECT_EQ(allocator.statistics().held_bytes, 65536U) << bytes;
+  }
+  void* block = allocator.fastMalloc(65536);
+  EXPECT_NE(block, nullptr);
+  allocator.fastFree(block);
+}
+
+TEST(FreeListAllocator, GivesPiecesBackToAnUpstreamThatHasNoMoreBesideThem) {
+  TestUpstream upstream;
+  upstream.limit_to(4 * kMegabyte);
+  FreeListAllocator allocator(FreeListOptions().set_piece_bytes(0).set_upstream(upstream.get()));
+  void* first = allocator.fastMalloc(kMegabyte);
+  void* second = allocator.fastMalloc(2 * kMegabyte);
+  allocator.fastFree(first);
+  allocator.fastFree(second);
+  void* large = allocator.fastMalloc(3 * kMegabyte);
+  EXPECT_NE(large, nullptr);
+  EXPECT_EQ(allocator.statistics().held_bytes, 3 * kMegabyte);
+  allocator.fastFree(large);
+}
+
+TEST(FreeListAllocator, GivesPiecesBackWhereThereAreAsManyAsCanBe) {
+  FreeListAllocator allocator(FreeListOptions().set_piece_bytes(0));
+  std::vector<void*> blocks;
+  for (std::size_t i = 0; i < kMaxRanges; ++i) blocks.push_back(allocator.fastMalloc(64));
+  for (void* block : blocks) allocator.fastFree(block);
+  const std::size_t held = allocator.statistics().held_bytes;
+  EXPECT_EQ(allocator.fastMalloc(SIZE_MAX / 4), nullptr);  // more than a piece can have
+  EXPECT_EQ(allocator.statistics().held_bytes, held);
+  void* block = allocator.fastMalloc(128);
+  EXPECT_NE(block, nullptr);
+  allocator.fastFree(block);
+}
+
 TEST(FreeListAllocator, IsNotLentTheSameMemoryTwice) {
   alignas(64) std::byte buffer[1024];
   FreeListAllocator allocator(FreeListOptions().set_budget_bytes(2048).set_tail_bytes(64));

@@ -612,8 +612,15 @@ mutant("what is reserved goes back for a request" src/free_list_memory.cpp
   [[if (piece.is_lent || (which == Trim::kTakenForRequests && piece.is_reserved)) return false;]]
   [[if (piece.is_lent) return false;]])
 mutant("pieces go back for a request that is hopeless" src/free_list_memory.cpp
-  [[return piece.held_bytes <= left_bytes && trim]]
+  [[return piece.held_bytes <= most_bytes && trim]]
   [[return trim]])
+mutant("pieces go back for what the upstream has never had" src/free_list_memory.cpp
+  [[refused == Reason::kUpstreamRefused ? unused_bytes : given_bytes;]]
+  [[refused == Reason::kUpstreamRefused ? given_bytes : given_bytes;]])
+mutant("pieces go back for more than a piece can have" src/free_list_memory.cpp
+  [[  if (!offsets_.fits_range(piece.size_bytes)) return false;
+]]
+  [[]])
 mutant("live blocks are discarded" include/tenure/free_list_offsets.h
   [[      if (nodes_[i].place == kLive) continue;]]
   [[]])

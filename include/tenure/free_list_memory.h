@@ -71,8 +71,9 @@ class FreeListMemory {
     return offsets_.reserve_blocks(count);
   }
 
-  // Null when refused: then no block has changed. Where it takes that to stay within the budget,
-  // pieces without blocks that earlier requests have taken go back.
+  // Null when refused: then no block has changed. Pieces without blocks that earlier requests have
+  // taken go back where the new one does not fit beside them: into the budget, among the pieces, or
+  // into what the upstream has, if they hold as much.
   [[nodiscard]] void* allocate(std::size_t size_bytes, std::size_t alignment_bytes) noexcept {
     const RangeOffset offset = offsets_.allocate(size_bytes, alignment_bytes);
     if (offset.is_none()) return grow_and_allocate(size_bytes, alignment_bytes);
@@ -116,7 +117,7 @@ class FreeListMemory {
   [[nodiscard]] std::size_t bytes_ahead() const noexcept;
   [[nodiscard]] bool can_trim(std::uint32_t range, Trim which) const noexcept;
   std::size_t trim(Trim which) noexcept;
-  [[nodiscard]] bool trim_for(const Piece& piece) noexcept;
+  [[nodiscard]] bool trim_for(const Piece& piece, Reason refused) noexcept;
   void deallocate(const Piece& piece) const noexcept;
   void give_back(std::uint32_t range) noexcept;
 

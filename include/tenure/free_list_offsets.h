@@ -58,6 +58,8 @@ class FreeListOffsets {
   // (ranges, granules) or kUpstreamRefused.
   [[nodiscard]] Result<std::uint32_t> add_range(std::size_t size_bytes,
                                                 std::uintptr_t origin = 0) noexcept;
+  // Whether a range may be of that size.
+  [[nodiscard]] bool fits_range(std::size_t size_bytes) const noexcept;
   // What add_range would fail with, but for the upstream.
   [[nodiscard]] Status check_range(std::size_t size_bytes) const noexcept;
   // Precondition: there is such a range, and no block is live in it.

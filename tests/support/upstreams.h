@@ -58,7 +58,8 @@ class TestUpstream {
     auto* self = static_cast<TestUpstream*>(user);
     EXPECT_NE(size_bytes, 0U);
     EXPECT_TRUE(is_power_of_two(alignment_bytes)) << alignment_bytes;
-    const bool is_beyond = size_bytes > self->capacity_bytes_ - self->live_bytes_;
+    const bool is_beyond = self->live_bytes_ > self->capacity_bytes_ ||
+                           size_bytes > self->capacity_bytes_ - self->live_bytes_;
     if (self->calls_++ == self->refused_call_ || is_beyond) {
       ++self->refusals_;
       return nullptr;
