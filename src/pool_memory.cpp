@@ -13,6 +13,10 @@ namespace {
 // Shadow bytes stand for 8 bytes: with less alignment two threads' blocks would share one.
 constexpr std::size_t kPoisonGranuleBytes = 8;
 
+std::size_t whole_granules(std::size_t bytes) noexcept {
+  return (bytes + kPoisonGranuleBytes - 1) & ~(kPoisonGranuleBytes - 1);
+}
+
 Status check_alignment(const PoolOptions& options) noexcept {
   if (is_power_of_two(options.alignment_bytes)) return Status();
   return Status(Reason::kNotPowerOfTwo).needed(options.alignment_bytes);
@@ -86,17 +90,22 @@ void PoolMemory::release() noexcept {
   poisons_ = false;
 }
 
+// A tail may end in the block of another thread, whose shadow bytes it must not change in part.
 std::byte* PoolMemory::unpoison_block(std::size_t offset_bytes,
                                       std::size_t size_bytes) const noexcept {
-  unpoison(base_ + offset_bytes, size_bytes + options_.tail_bytes);
-  return base_ + offset_bytes;
+  std::byte* const block = base_ + offset_bytes;
+  const std::size_t held_bytes = held_bytes_ - offset_bytes;
+  std::size_t readable_bytes = size_bytes;
+  if (options_.tail_bytes != 0) readable_bytes = whole_granules(size_bytes + options_.tail_bytes);
+  unpoison(block, readable_bytes < held_bytes ? readable_bytes : held_bytes);
+  return block;
 }
 
 // A block that lies before the range may go on being read as far as its tail reaches.
 void PoolMemory::fill_and_poison(std::size_t begin_bytes, std::size_t end_bytes) const noexcept {
   if (begin_bytes >= end_bytes) return;
   const std::size_t size_bytes = end_bytes - begin_bytes;
-  const std::size_t readable_bytes = begin_bytes == 0 ? 0 : options_.tail_bytes;
+  const std::size_t readable_bytes = begin_bytes == 0 ? 0 : whole_granules(options_.tail_bytes);
   std::byte* const begin = base_ + begin_bytes;
   if (poisons_) unpoison(begin, size_bytes);
   if (!options_.fill.is_none()) std::memset(begin, options_.fill.pattern(), size_bytes);

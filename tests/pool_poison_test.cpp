@@ -71,6 +71,21 @@ TEST(PoolPoison, SparesTheTail) {
   pool.fastFree(first);
 }
 
+// In whole shadow bytes, because those may be another thread's.
+TEST(PoolPoison, SparesAsMuchBehindATailAsAShadowByteStandsFor) {
+  std::vector<std::byte> buffer(512);
+  PoolAllocator pool(PoolOptions().set_tail_bytes(60));
+  ASSERT_TRUE(pool.lend(buffer).ok());
+  auto* first = static_cast<std::byte*>(pool.fastMalloc(97));  // 97 + 60 = 157
+  EXPECT_FALSE(is_poisoned(first + 159));
+  EXPECT_TRUE(is_poisoned(first + 160));
+  auto* second = static_cast<std::byte*>(pool.fastMalloc(128));
+  pool.fastFree(second);
+  EXPECT_FALSE(is_poisoned(second + 63));
+  EXPECT_TRUE(is_poisoned(second + 64));
+  pool.fastFree(first);
+}
+
 TEST(PoolPoison, IsTakenOffWhatGoesBack) {
   std::vector<std::byte> buffer(1024);
   {

@@ -80,6 +80,22 @@ TEST(PoolThreads, AllocateUntilThePoolIsFullWithoutOverlap) {
   }
 }
 
+// Tails end in blocks of other threads, which AddressSanitizer must go on to let them write to.
+TEST(PoolThreads, WriteToTheirBlocksWhereTailsReachIntoThem) {
+  PoolAllocator pool(PoolOptions().set_alignment_bytes(8).set_tail_bytes(60));
+  ASSERT_TRUE(pool.reserve(1 << 20).ok());
+  for (int round = 0; round < 20; ++round) {
+    run_threads(4, [&](std::size_t thread) {
+      for (std::size_t size = 97;; size = size == 104 ? 97 : size + 1) {
+        void* block = pool.fastMalloc(size);
+        if (block == nullptr) return;
+        std::memset(block, static_cast<int>(thread), size);
+      }
+    });
+    pool.force_reset(LateFrees::kNeverCome);
+  }
+}
+
 // A pool that adds and then subtracts lets a request that is too large push out one that fits.
 TEST(PoolThreads, ARefusedRequestNeverTakesTheRoomOfASmallerOne) {
   constexpr std::size_t kBlocks = 400000;
