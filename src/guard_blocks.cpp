@@ -144,14 +144,12 @@ void GuardBlocks::free(void* memory) noexcept {
   inner_.fastFree(record->block - record->front_bytes);
 }
 
-// AddressSanitizer finds writes into what was reset by itself, and would find ours.
-void GuardBlocks::note_reset(Span<const std::byte> memory) noexcept {
-  take_back(memory, !poison_works());
-}
+void GuardBlocks::note_reset(Span<const std::byte> memory) noexcept { take_back(memory, true); }
 
 void GuardBlocks::note_gone(Span<const std::byte> memory) noexcept { take_back(memory, false); }
 
-// What was taken back before gets its pattern anew: the memory may have been filled since.
+// What was taken back before gets its pattern anew: the memory may have been filled since. Writes
+// into what the allocator inside has poisoned are found by AddressSanitizer, which would find ours.
 void GuardBlocks::take_back(Span<const std::byte> memory, bool writes_pattern) noexcept {
   const auto first = reinterpret_cast<std::uintptr_t>(memory.data());
   for (Record& record : records_) {
@@ -163,8 +161,8 @@ void GuardBlocks::take_back(Span<const std::byte> memory, bool writes_pattern) n
       ++reset_records_;
     }
     record.is_reported = false;
-    record.has_pattern = writes_pattern;
-    if (writes_pattern) std::memset(record.block, kResetPattern, record.size_bytes);
+    record.has_pattern = writes_pattern && !is_poisoned(record.block, record.size_bytes);
+    if (record.has_pattern) std::memset(record.block, kResetPattern, record.size_bytes);
   }
 }
 

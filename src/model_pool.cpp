@@ -243,8 +243,7 @@ Span<std::byte> ModelPool::run_memory(const ModelPlace& place) const noexcept {
   return {memory_.base() + begin, place.run_bytes};
 }
 
-Span<std::byte> ModelPool::open_run_memory(const ModelPlace& place) const noexcept {
-  const Span<std::byte> memory = run_memory(place);
+Span<std::byte> ModelPool::open(Span<std::byte> memory) noexcept {
   if (poison_works()) unpoison(memory.data(), memory.size());
   return memory;
 }

@@ -554,8 +554,26 @@ mutant("a reset does not ask for blocks below marks" src/internal/bump_marks.h
   [[for (std::size_t i = depth; i < mark_count_; ++i) live += marks_[i].live.load();]]
   [[]])
 mutant("a mark of the same depth stands in for a stale one" src/internal/bump_marks.h
-  [[ || marks_[mark.depth].serial != mark.serial;]]
-  [[;]])
+  [[mark.serial < known.oldest_serial || mark.serial > known.newest_serial;]]
+  [[known.oldest_serial == 0;]])
+mutant("a forgotten mark takes along those at its position" src/internal/bump_marks.h
+  [[mark.depth + (others_stay ? 1 : 0);]]
+  [[mark.depth + (others_stay ? 0 : 0);]])
+mutant("blocks above a forgotten mark are not counted" src/internal/bump_marks.h
+  [[static_cast<std::uint32_t>(live_above(depth))]]
+  [[live_of(state_.load())]])
+mutant("what was freed below a forgotten mark is the newest" src/internal/bump_marks.h
+  [[  if (newest_begin < position_at(mark_count_)) newest_.store(0);  // may have been freed since
+]]
+  [[  static_cast<void>(newest_begin);
+]])
+mutant("marks are forgotten while late frees may come" src/internal/bump_marks.h
+  [[  if (waits_for_late_) return Status(Reason::kBlocksLive).live(late_.load() + live_in_doubt());
+]]
+  [[]])
+mutant("memory changes while late frees may come" include/tenure/pool_allocator.h
+  [[offsets_.live_blocks() + offsets_.late_frees();]]
+  [[offsets_.live_blocks();]])
 mutant("a mark of another pool is taken" src/internal/bump_marks.h
   [[mark.pool != this || ]]
   [[]])
@@ -640,8 +658,8 @@ mutant("what was not reset is overwritten" src/guard_blocks.cpp
   [[if (reinterpret_cast<std::uintptr_t>(record.block) - first >= memory.size()) continue;]]
   [[if (memory.empty() && first == 0) continue;]])
 mutant("memory that is gone is looked at" src/guard_blocks.cpp
-  [[    record.has_pattern = writes_pattern;]]
-  [[    record.has_pattern = !poison_works();]])
+  [[record.has_pattern = writes_pattern && ]]
+  [[record.has_pattern = (writes_pattern || true) && ]])
 mutant("the second model lies at the front, too" src/model_pool.cpp
   [[entered.offset_bytes = at_back ? gap.end_bytes - needed : gap.begin_bytes;]]
   [[entered.offset_bytes = at_back ? gap.begin_bytes : gap.begin_bytes;]])

@@ -146,6 +146,85 @@ TEST_F(PoolMarks, DoNotPileUpInALoop) {
   EXPECT_TRUE(pool.reset().ok());
 }
 
+// Outputs stay, scratch goes: there are as many layers as the pool has room for.
+TEST_F(PoolMarks, ServeAnyNumberOfLayersThatKeepTheirOutputs) {
+  ASSERT_TRUE(pool.reserve(64 * 101).ok());
+  std::vector<void*> outputs;
+  for (int layer = 0; layer < 100; ++layer) {
+    outputs.push_back(pool.fastMalloc(64));
+    const PoolMark position = mark();
+    void* scratch = pool.fastMalloc(64);
+    ASSERT_NE(scratch, nullptr);
+    pool.fastFree(scratch);
+    ASSERT_TRUE(pool.rewind(position).ok());
+    ASSERT_TRUE(pool.forget(position).ok());
+    EXPECT_EQ(pool.rewind(position).reason(), Reason::kStaleMark);
+    EXPECT_EQ(pool.used_bytes(), 64 * outputs.size());
+    EXPECT_EQ(pool.statistics().live_blocks, outputs.size());
+  }
+  EXPECT_EQ(pool.reset().live_blocks, 100U);
+  for (void* output : outputs) pool.fastFree(output);
+  EXPECT_EQ(pool.statistics().stray_frees, 0U);
+  ASSERT_TRUE(pool.reset().ok());
+  ASSERT_TRUE(pool.reserve(1024).ok());
+}
+
+TEST_F(PoolMarks, AtOnePositionEndOneByOne) {
+  void* before = pool.fastMalloc(64);
+  const PoolMark outer = mark();
+  const PoolMark inner = mark();
+  const PoolMark innermost = mark();
+  void* since = pool.fastMalloc(64);
+  ASSERT_TRUE(pool.forget(inner).ok());
+  EXPECT_EQ(pool.forget(innermost).reason(), Reason::kStaleMark);
+  EXPECT_EQ(pool.forget(inner).reason(), Reason::kStaleMark);
+  EXPECT_EQ(pool.rewind(outer).live_blocks, 1U);
+  pool.fastFree(since);
+  const PoolMark another = mark();
+  ASSERT_TRUE(pool.rewind(outer).ok());
+  EXPECT_EQ(pool.forget(another).reason(), Reason::kStaleMark);
+  ASSERT_TRUE(pool.forget(outer).ok());
+  EXPECT_EQ(pool.forget(outer).reason(), Reason::kStaleMark);
+  EXPECT_EQ(pool.used_bytes(), 64U);
+  EXPECT_EQ(pool.reset().live_blocks, 1U);
+  pool.fastFree(before);
+}
+
+// Blocks on both sides are one region again, in which the newest gives its bytes back, but not one
+// that was freed while it lay below a mark.
+TEST_F(PoolMarks, AreForgottenWithWhatLiesAboveThem) {
+  void* first = pool.fastMalloc(64);
+  const PoolMark outer = mark();
+  void* second = pool.fastMalloc(64);
+  mark();
+  void* third = pool.fastMalloc(64);
+  ASSERT_TRUE(pool.forget(outer).ok());
+  EXPECT_EQ(pool.statistics().live_blocks, 3U);
+  pool.fastFree(third);
+  EXPECT_EQ(pool.used_bytes(), 128U);
+  third = pool.fastMalloc(64);
+  const PoolMark again = mark();
+  pool.fastFree(third);
+  ASSERT_TRUE(pool.forget(again).ok());
+  pool.fastFree(third);  // a second time, which passes for that of one of the others
+  EXPECT_EQ(pool.used_bytes(), 192U);
+  pool.fastFree(second);
+  pool.fastFree(first);
+  EXPECT_EQ(pool.statistics().stray_frees, 1U);
+}
+
+TEST_F(PoolMarks, AreNotForgottenWhileLateFreesAreWaitedFor) {
+  void* kept = pool.fastMalloc(64);
+  const PoolMark position = mark();
+  void* late = pool.fastMalloc(64);
+  ASSERT_TRUE(pool.force_rewind(position).ok());
+  EXPECT_EQ(pool.forget(position).live_blocks, 1U);
+  pool.fastFree(late);
+  ASSERT_TRUE(pool.rewind(position).ok());
+  EXPECT_TRUE(pool.forget(position).ok());
+  pool.fastFree(kept);
+}
+
 TEST_F(PoolMarks, AreCountedUpToALimit) {
   std::vector<PoolMark> marks;
   for (std::size_t i = 0; i < kMaxMarks; ++i) {

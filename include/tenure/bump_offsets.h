@@ -25,11 +25,15 @@ namespace tenure {
 
 // allocate and free are O(1) (free of a block older than marks: O(marks)); with ThreadSafe any
 // threads may call them at the same time. All else is for one thread while no other is in a call.
+// Neither copied nor moved.
 template <class Sharing>
 class BumpOffsets {
  public:
-  // Starts anew over that space, the peak too; other counts go on, and late frees are waited for no
-  // longer. Preconditions: as BumpSpace says, the alignment is a power of two, no blocks are live.
+  BumpOffsets() noexcept = default;
+  BumpOffsets(const BumpOffsets&) = delete;
+  BumpOffsets& operator=(const BumpOffsets&) = delete;
+  // Starts anew over that space, the peak too; other counts go on. Preconditions: as BumpSpace says,
+  // the alignment is a power of two, no blocks are live, late frees of the old space cannot come.
   void open(const BumpSpace& space) noexcept;
 
   // None when refused.
@@ -59,8 +63,7 @@ class BumpOffsets {
     }
   }
   // The long way: alignments above the space's, and a part of a unit at the end.
-  [[nodiscard]] Offset allocate_with_care(std::size_t size_bytes,
-                                          std::size_t alignment_bytes) noexcept;
+  [[nodiscard]] Offset allocate_with_care(std::size_t bytes, std::size_t alignment_bytes) noexcept;
 
   // The newest block gives its bytes back, others are counted. Calls drop(begin_bytes, end_bytes)
   // before bytes can be taken by others. False, and counted as stray, when no block can begin
@@ -99,21 +102,19 @@ class BumpOffsets {
   // Gives back every block and forgets marks. Fails with kBlocksLive (live_blocks).
   [[nodiscard]] Status reset() noexcept;
   // The same whatever is live. Whoever owns that may yet free it, perhaps where another block
-  // begins by then, and nothing tells the two frees apart. So with kMayCome the first frees, as
-  // many as blocks were live, count as stray, and until all of them have come no free gives bytes
-  // back and reset refuses what may be live. Where they never come, say so:
-  //
-  //   heap.force_reset();                        // owners free later: reset works after that
-  //   heap.force_reset(LateFrees::kNeverCome);   // owners are gone: reset works as ever
+  // begins by then, and nothing tells the two frees apart. So with kMayCome as many frees count as
+  // stray, and until they have come none gives bytes back, and reset refuses what may be live.
   void force_reset(LateFrees late = LateFrees::kMayCome) noexcept;
 
-  // Fails with kTooMany. A mark where nothing was taken since the last one is the last one.
-  [[nodiscard]] Result<PoolMark> mark() noexcept;
-  // Gives back what was taken since; the mark stays good. Fails with kStaleMark, or with
-  // kBlocksLive: blocks that were taken since.
+  [[nodiscard]] Result<PoolMark> mark() noexcept;  // fails with kTooMany
+  // Gives back what was taken since, and ends newer marks; this one stays good. Fails with
+  // kStaleMark, or with kBlocksLive: blocks that were taken since.
   [[nodiscard]] Status rewind(PoolMark mark) noexcept;
-  // The same whatever is live, as force_reset. Fails with kStaleMark.
+  // The same whatever is live, as force_reset.
   [[nodiscard]] Status force_rewind(PoolMark mark, LateFrees late = LateFrees::kMayCome) noexcept;
+  // Ends this mark and newer ones, and gives nothing back. Fails with kStaleMark, or with
+  // kBlocksLive from a forced rewind until one that finds that late frees have come.
+  [[nodiscard]] Status forget(PoolMark mark) noexcept;
 
   [[nodiscard]] std::size_t used_bytes() const noexcept {
     return end_bytes(position_of(state_.load()));
@@ -121,13 +122,15 @@ class BumpOffsets {
   [[nodiscard]] std::size_t capacity_bytes() const noexcept { return capacity_bytes_; }
   [[nodiscard]] std::size_t peak_bytes() const noexcept;
   [[nodiscard]] std::size_t live_blocks() const noexcept { return live_above(0); }
+  [[nodiscard]] std::size_t late_frees() const noexcept { return late_.load(); }  // that may come
   [[nodiscard]] std::size_t refusals() const noexcept { return refusals_.load(); }
   [[nodiscard]] std::size_t stray_frees() const noexcept { return strays_.load(); }
 
  private:
-  struct Mark {
+  struct Mark {                  // several, where nothing was taken between
     std::uint32_t position = 0;  // in units
-    std::uint32_t serial = 0;
+    std::uint64_t oldest_serial = 0;
+    std::uint64_t newest_serial = 0;
     typename Sharing::template Word<std::uint32_t> live;  // blocks below, down to the next mark
   };
   using Count = typename Sharing::template Word<std::size_t>;
@@ -187,7 +190,7 @@ class BumpOffsets {
   Units peak_;  // in units, of positions that were left
   Count refusals_;
   Count strays_;
-  std::uint32_t last_serial_ = 0;
+  std::uint64_t last_serial_ = 0;
   Mark marks_[kMaxMarks];
 };
 

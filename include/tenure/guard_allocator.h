@@ -20,7 +20,8 @@
 
 namespace tenure {
 
-// For tests and for looking into a failure: each block costs two zones and 48 bytes of table. Not
+// For tests and for looking into a failure: each block costs two zones and, while the table grows,
+// 65 to 130 bytes of it. Not
 // thread-safe: for several threads, a LockedAllocator around it. The allocator inside must outlive
 // it, and must not be called but through it. What happens to its memory otherwise, it must be told:
 //

@@ -41,19 +41,23 @@ class ModelArea final : public Allocator {
     is_in_ = true;
     return lent(load_, pool_.load_memory(place_));
   }
-  // Gives its place back for other models. Fails with kRunInProgress or kBlocksLive.
+  // Gives its place back for other models. Fails with kRunInProgress or kBlocksLive: blocks, or
+  // frees of earlier runs that may yet come.
   [[nodiscard]] Status leave() noexcept {
     if (is_running_) return Status(Reason::kRunInProgress);
     if (Status status = load_.reset(); !status.ok()) return status;
-    give_up_place();
+    const ModelNeeds recorded = recorded_needs();
+    if (Status status = run_.release(); !status.ok()) return status;
+    give_up_place(recorded);
     return Status();
   }
   // Whatever runs or is live, for runtimes that never free their weights. What is freed late must
   // not come while another model, or this one again, may have the place.
   void force_leave() noexcept {
     force_end_run(LateFrees::kNeverCome);
+    run_.force_reset(LateFrees::kNeverCome);
     load_.force_reset(LateFrees::kNeverCome);
-    give_up_place();
+    give_up_place(recorded_needs());
   }
 
   // From here on requests are the run's. Fails with kHasNoPlace, or with kRunInProgress: of this
@@ -73,7 +77,7 @@ class ModelArea final : public Allocator {
     force_end_run();
     return Status();
   }
-  // Whatever is live; late frees are as after a forced reset of a pool, until the place goes.
+  // Whatever is live; late frees are as after a forced reset of a pool.
   void force_end_run(LateFrees late = LateFrees::kMayCome) noexcept {
     if (!is_running_) return;
     run_.force_reset(late);
@@ -86,10 +90,13 @@ class ModelArea final : public Allocator {
   // asked for in each run, because that tells AddressSanitizer that it may be touched; where models
   // run at once, it stays the same from enter on. Empty for a model without.
   [[nodiscard]] Span<std::byte> run_memory() const noexcept {
-    return is_running_ ? pool_.open_run_memory(place_) : pool_.run_memory(place_);
+    const Span<std::byte> memory = pool_.run_memory(place_);
+    return is_running_ ? ModelPool::open(memory) : memory;
   }
-  // What loading takes its blocks from.
-  [[nodiscard]] Span<std::byte> load_memory() const noexcept { return pool_.load_memory(place_); }
+  // What loading takes its blocks from, for a planned arena in place of them: from enter to leave.
+  [[nodiscard]] Span<std::byte> load_memory() const noexcept {
+    return ModelPool::open(pool_.load_memory(place_));
+  }
 
   // What was really taken, since enter or between enter and leave: for a place that is just large
   // enough the next time. A request with an alignment above the pool's may skip more bytes in
@@ -146,10 +153,10 @@ class ModelArea final : public Allocator {
   [[nodiscard]] static Status lent(PoolAllocator& part, Span<std::byte> memory) noexcept {
     return memory.empty() ? part.release() : part.lend(memory);
   }
-  // Precondition: no block is live.
-  void give_up_place() noexcept {
+  // Precondition: no block is live, and no late free is waited for.
+  void give_up_place(const ModelNeeds& recorded) noexcept {
     if (!is_in_) return;
-    recorded_needs_ = recorded_needs();
+    recorded_needs_ = recorded;
     static_cast<void>(load_.release());
     static_cast<void>(run_.release());
     pool_.leave(&place_);

@@ -80,8 +80,10 @@ struct ModelPlace {
 // Neither copied nor moved; the upstream and a lent buffer must outlive it, and it must outlive its
 // areas. Not thread-safe, but for begin_run and end_run of different areas; the areas are.
 //
-// A place is the smallest gap that suffices; the first lies at the front and the next at the back,
-// so that of two models either can go and leave its room and the gap in one piece.
+// A place is the smallest gap that suffices. Where models run at once, the first lies at the front
+// and the next at the back, so that of two either can go and leave its room and the gap in one
+// piece. Where they run in turn, the back is the runs', which may have to grow, and all others lie
+// from the front: there the last to come should be the first to go.
 class ModelPool {
  public:
   explicit ModelPool(const ModelPoolOptions& options = ModelPoolOptions()) noexcept;
@@ -102,8 +104,8 @@ class ModelPool {
   void end_run(const ModelPlace* place) noexcept;
   [[nodiscard]] Span<std::byte> load_memory(const ModelPlace& place) const noexcept;
   [[nodiscard]] Span<std::byte> run_memory(const ModelPlace& place) const noexcept;
-  // The same, and AddressSanitizer lets it be touched.
-  [[nodiscard]] Span<std::byte> open_run_memory(const ModelPlace& place) const noexcept;
+  // Tells AddressSanitizer that it may be touched.
+  [[nodiscard]] static Span<std::byte> open(Span<std::byte> memory) noexcept;
 
   // Gives the pages between places back to the operating system, such as those of a model that
   // left; addresses stay. False when memory is lent or the upstream cannot. O(models).

@@ -38,7 +38,8 @@ class BasicPoolAllocator final : public Allocator {
   }
 
   // Memory for the pool; until then every request is refused. As in PoolMemory; fails with
-  // kBlocksLive, too.
+  // kBlocksLive, too: blocks that are live, or that may yet be freed late, where as many frees can
+  // come after a forced reset.
   [[nodiscard]] Status reserve(std::size_t size_bytes) noexcept {
     if (Status status = check_idle(); !status.ok()) return status;
     return opened(memory_.reserve(size_bytes));
@@ -109,6 +110,7 @@ class BasicPoolAllocator final : public Allocator {
     const std::size_t used = used_bytes();
     return closed(offsets_.force_rewind(mark, late), used);
   }
+  [[nodiscard]] Status forget(PoolMark mark) noexcept { return offsets_.forget(mark); }
   // After a reset: gives pages that are not used back to the operating system, while addresses
   // stay and bytes held count as before. False when the upstream cannot, or memory is lent.
   bool discard_unused() noexcept { return memory_.discard(used_bytes(), memory_.held_bytes()); }
@@ -137,7 +139,7 @@ class BasicPoolAllocator final : public Allocator {
     return offset.is_none() ? nullptr : memory_.open(offset.bytes, size_bytes);
   }
   [[nodiscard]] Status check_idle() const noexcept {
-    const std::size_t live = offsets_.live_blocks();
+    const std::size_t live = offsets_.live_blocks() + offsets_.late_frees();
     return live == 0 ? Status() : Status(Reason::kBlocksLive).live(live);
   }
   [[nodiscard]] Status opened(const Status& status) noexcept {

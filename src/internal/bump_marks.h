@@ -131,20 +131,22 @@ Result<PoolMark> BumpOffsets<Sharing>::mark() noexcept {
     if (mark_count_ == kMaxMarks) return Status(Reason::kTooMany);
     Mark& mark = marks_[mark_count_++];
     mark.position = position;
-    mark.serial = ++last_serial_;
+    mark.oldest_serial = last_serial_ + 1;
     mark.live.store(live_of(state));
     state_.store(pack(position, 0));
   }
   PoolMark result;
   result.pool = this;
   result.depth = mark_count_ - 1;
-  result.serial = marks_[result.depth].serial;
+  result.serial = marks_[result.depth].newest_serial = ++last_serial_;
   return result;
 }
 
 template <class Sharing>
 bool BumpOffsets<Sharing>::is_stale(PoolMark mark) const noexcept {
-  return mark.pool != this || mark.depth >= mark_count_ || marks_[mark.depth].serial != mark.serial;
+  if (mark.pool != this || mark.depth >= mark_count_) return true;
+  const Mark& known = marks_[mark.depth];
+  return mark.serial < known.oldest_serial || mark.serial > known.newest_serial;
 }
 
 template <class Sharing>
@@ -158,6 +160,23 @@ template <class Sharing>
 Status BumpOffsets<Sharing>::force_rewind(PoolMark mark, LateFrees late) noexcept {
   if (is_stale(mark)) return Status(Reason::kStaleMark);
   go_back(mark.depth + 1, late);
+  marks_[mark.depth].newest_serial = mark.serial;
+  return Status();
+}
+
+// Blocks above an ended mark count with those below it. So while late frees are waited for, what
+// lies below the position from which they may come must not lose its mark.
+template <class Sharing>
+Status BumpOffsets<Sharing>::forget(PoolMark mark) noexcept {
+  if (is_stale(mark)) return Status(Reason::kStaleMark);
+  if (waits_for_late_) return Status(Reason::kBlocksLive).live(late_.load() + live_in_doubt());
+  const bool others_stay = mark.serial != marks_[mark.depth].oldest_serial;
+  const std::uint32_t depth = mark.depth + (others_stay ? 1 : 0);
+  const std::uint32_t newest_begin = position_of(newest_.load());
+  if (newest_begin < position_at(mark_count_)) newest_.store(0);  // may have been freed since
+  state_.store(pack(position_of(state_.load()), static_cast<std::uint32_t>(live_above(depth))));
+  mark_count_ = depth;
+  marks_[mark.depth].newest_serial = mark.serial - 1;
   return Status();
 }
 

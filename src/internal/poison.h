@@ -15,6 +15,7 @@ __attribute__((weak)) void __asan_poison_memory_region(const volatile void* memo
                                                        std::size_t size_bytes);
 __attribute__((weak)) void __asan_unpoison_memory_region(const volatile void* memory,
                                                          std::size_t size_bytes);
+__attribute__((weak)) void* __asan_region_is_poisoned(void* memory, std::size_t size_bytes);
 }
 // NOLINTEND(bugprone-reserved-identifier,readability-identifier-naming)
 
@@ -29,6 +30,11 @@ inline void poison(const void* memory, std::size_t size_bytes) noexcept {
 inline void unpoison(const void* memory, std::size_t size_bytes) noexcept {
   __asan_unpoison_memory_region(memory, size_bytes);
 }
+// Whether any of it is, whoever did that; false where poison_works() is.
+inline bool is_poisoned(void* memory, std::size_t size_bytes) noexcept {
+  return __asan_region_is_poisoned != nullptr &&
+         __asan_region_is_poisoned(memory, size_bytes) != nullptr;
+}
 
 }  // namespace tenure
 
@@ -39,6 +45,7 @@ namespace tenure {
 inline bool poison_works() noexcept { return false; }
 inline void poison(const void* /*memory*/, std::size_t /*size_bytes*/) noexcept {}
 inline void unpoison(const void* /*memory*/, std::size_t /*size_bytes*/) noexcept {}
+inline bool is_poisoned(void* /*memory*/, std::size_t /*size_bytes*/) noexcept { return false; }
 
 }  // namespace tenure
 
