@@ -37,9 +37,9 @@ struct RangeOffset {
 
 inline constexpr std::uint32_t kMaxRanges = 32;
 
-// Blocks take whole granules. The books take 36 to 40 bytes a block, live or free; live blocks are
-// found in a hash table, so that what is O(1) here is so as expected of one. The books grow with
-// the blocks, and what grows is copied or entered anew, unless room was reserved. Neither copied
+// Blocks take whole granules. Where room was reserved, the books take 36 to 40 bytes a block, live
+// or free; otherwise they grow with the blocks, to up to 100, and what grows is copied or entered
+// anew. Live blocks are found in a hash table: O(1) is so as expected of one. Neither copied
 // nor moved. Not thread-safe. The upstream must outlive it.
 class FreeListOffsets {
  public:
