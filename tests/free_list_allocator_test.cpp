@@ -319,12 +319,13 @@ TEST(FreeListAllocator, GivesPiecesBackToAnUpstreamThatHasNoMoreBesideThem) {
 }
 
 TEST(FreeListAllocator, GivesPiecesBackWhereThereAreAsManyAsCanBe) {
-  FreeListAllocator allocator(FreeListOptions().set_piece_bytes(0));
+  FreeListAllocator allocator(FreeListOptions().set_granule_bytes(1).set_piece_bytes(0));
   std::vector<void*> blocks;
   for (std::size_t i = 0; i < kMaxRanges; ++i) blocks.push_back(allocator.fastMalloc(64));
   for (void* block : blocks) allocator.fastFree(block);
   const std::size_t held = allocator.statistics().held_bytes;
-  EXPECT_EQ(allocator.fastMalloc(SIZE_MAX / 4), nullptr);  // more than a piece can have
+  constexpr std::size_t kTooLarge = (std::size_t{1} << 30) + 1;  // for a piece, in granules
+  EXPECT_EQ(allocator.fastMalloc(kTooLarge), nullptr);
   EXPECT_EQ(allocator.statistics().held_bytes, held);
   void* block = allocator.fastMalloc(128);
   EXPECT_NE(block, nullptr);
