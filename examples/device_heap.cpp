@@ -2,7 +2,8 @@
 
 // Memory that the CPU cannot see: the same cores hand out offsets into the buffers of a device,
 // aligned to 256, and keep their books in memory of their own. The records are shaped like those
-// that ncnn's Vulkan layers pass around (buffer, offset, capacity); the device is a pretence.
+// that ncnn's Vulkan layers pass around (buffer, offset, capacity, memory, mapped_ptr); the device is
+// a pretence.
 
 #include <cstddef>
 #include <cstdint>
@@ -134,7 +135,9 @@ bool blobs() {
     BufferRecord* first = allocator.fastMalloc(6 * kMegabyte);
     BufferRecord* second = allocator.fastMalloc(100);
     BufferRecord* third = allocator.fastMalloc(12 * kMegabyte);  // another buffer
-    if (first == nullptr || second == nullptr || third == nullptr) return false;
+    if (first == nullptr || second == nullptr || third == nullptr) {
+      return expect(false, "the device and its books have room");
+    }
     unsigned char value = 0;
     for (const BufferRecord* record : {first, second, third}) {
       std::printf("         buffer %llu, memory %llu, offset %9zu, %9zu bytes\n",

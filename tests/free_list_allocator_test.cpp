@@ -451,38 +451,41 @@ TEST(FreeListAllocator, ServesRecordedTracesWithoutOverlap) {
   if (files.empty()) GTEST_SKIP() << "no traces/ in TENURE_DATA_DIR";
   for (const std::string& file : files) {
     SCOPED_TRACE(file);
-    FreeListOffsets offsets(64);
-    ASSERT_TRUE(offsets.add_range(std::size_t{1} << 30).ok());
-    struct Placed {
-      RangeOffset offset;
-      std::size_t size_bytes;
-    };
-    std::vector<Placed> placed;
-    std::map<std::size_t, std::size_t> live;  // begin to end
+    FreeListAllocator allocator;
+    std::vector<void*> blocks;
+    std::vector<std::size_t> sizes;                 // rounded
+    std::map<std::uintptr_t, std::uintptr_t> live;  // begin to end
     std::size_t in_use = 0;
     for (const test::TraceEvent& event : test::read_trace(file)) {
-      const std::size_t rounded = event.size_bytes == 0 ? 64 : (event.size_bytes + 63) / 64 * 64;
-      if (placed.size() <= event.block) placed.resize(event.block + 1);
-      if (event.is_free) {
-        ASSERT_TRUE(offsets.free(placed[event.block].offset));
-        live.erase(placed[event.block].offset.bytes);
-        in_use -= rounded;
-      } else {
-        const RangeOffset offset = offsets.allocate(event.size_bytes, 64);
-        ASSERT_FALSE(offset.is_none());
-        placed[event.block] = {offset, event.size_bytes};
-        const auto above = live.lower_bound(offset.bytes);
-        ASSERT_TRUE(above == live.end() || above->first >= offset.bytes + rounded);
-        ASSERT_TRUE(above == live.begin() || std::prev(above)->second <= offset.bytes);
-        live[offset.bytes] = offset.bytes + rounded;
-        in_use += rounded;
+      if (blocks.size() <= event.block) {
+        blocks.resize(event.block + 1);
+        sizes.resize(event.block + 1);
       }
-      ASSERT_EQ(offsets.in_use_bytes(), in_use);
-      ASSERT_EQ(offsets.live_blocks(), live.size());
+      if (event.is_free) {
+        allocator.fastFree(blocks[event.block]);
+        live.erase(reinterpret_cast<std::uintptr_t>(blocks[event.block]));
+        in_use -= sizes[event.block];
+      } else {
+        void* block = allocator.fastMalloc(event.size_bytes);
+        ASSERT_NE(block, nullptr);
+        const auto begin = reinterpret_cast<std::uintptr_t>(block);
+        ASSERT_EQ(begin % 64, 0U);
+        const std::size_t size = event.size_bytes == 0 ? 64 : (event.size_bytes + 63) / 64 * 64;
+        const auto above = live.lower_bound(begin);
+        ASSERT_TRUE(above == live.end() || above->first >= begin + size);
+        ASSERT_TRUE(above == live.begin() || std::prev(above)->second <= begin);
+        live[begin] = begin + size;
+        blocks[event.block] = block;
+        sizes[event.block] = size;
+        in_use += size;
+      }
+      ASSERT_EQ(allocator.statistics().in_use_bytes, in_use);
+      ASSERT_EQ(allocator.statistics().live_blocks, live.size());
     }
-    EXPECT_EQ(offsets.live_blocks(), 0U);
-    EXPECT_TRUE(offsets.is_unused(0));  // the whole space can be taken again
-    EXPECT_FALSE(offsets.allocate(std::size_t{1} << 30, 64).is_none());
+    EXPECT_EQ(live.size(), 0U);
+    EXPECT_EQ(allocator.statistics().stray_frees, 0U);
+    EXPECT_NE(allocator.trim(), 0U);
+    EXPECT_EQ(allocator.statistics().held_bytes, 0U);  // each piece is whole again
   }
 }
 

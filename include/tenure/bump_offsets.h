@@ -32,6 +32,7 @@ class BumpOffsets {
   BumpOffsets() noexcept = default;
   BumpOffsets(const BumpOffsets&) = delete;
   BumpOffsets& operator=(const BumpOffsets&) = delete;
+
   // Starts anew over that space, the peak too; other counts go on. Preconditions: as BumpSpace says,
   // the alignment is a power of two, no blocks are live, late frees of the old space cannot come.
   void open(const BumpSpace& space) noexcept;
@@ -63,7 +64,8 @@ class BumpOffsets {
     }
   }
   // The long way: alignments above the space's, and a part of a unit at the end.
-  [[nodiscard]] Offset allocate_with_care(std::size_t bytes, std::size_t alignment_bytes) noexcept;
+  [[nodiscard]] Offset allocate_with_care(std::size_t size_bytes,
+                                          std::size_t alignment_bytes) noexcept;
 
   // The newest block gives its bytes back, others are counted. Calls drop(begin_bytes, end_bytes)
   // before bytes can be taken by others. False, and counted as stray, when no block can begin
@@ -96,8 +98,6 @@ class BumpOffsets {
   bool free(Offset offset) noexcept {
     return free(offset.bytes, [](std::size_t, std::size_t) {});
   }
-  // A free of what lies outside the space.
-  bool count_stray() noexcept;
 
   // Gives back every block and forgets marks. Fails with kBlocksLive (live_blocks).
   [[nodiscard]] Status reset() noexcept;
@@ -162,7 +162,7 @@ class BumpOffsets {
     return bytes < capacity_bytes_ ? bytes : capacity_bytes_;
   }
   Offset refuse() noexcept;
-  static bool take_one(Units& count) noexcept;
+  bool count_stray() noexcept;
   bool free_among_late(std::uint32_t begin) noexcept;
   [[nodiscard]] std::uint32_t depth_of(std::uint32_t begin) const noexcept;
   bool take_live(std::uint32_t depth) noexcept;

@@ -20,10 +20,10 @@
 
 namespace tenure {
 
-// For tests and for looking into a failure: each block costs two zones and, while the table grows,
-// 65 to 130 bytes of it. Not
-// thread-safe: for several threads, a LockedAllocator around it. The allocator inside must outlive
-// it, and must not be called but through it. What happens to its memory otherwise, it must be told:
+// For tests and for looking into a failure: each block costs two zones and 64 to 128 bytes of table,
+// up to 192 while that grows. Not thread-safe: for several threads, a LockedAllocator around it. The
+// allocator inside must outlive it, and must not be called but through it. What happens to its memory
+// otherwise, it must be told:
 //
 //   after a reset or rewind of a pool      note_reset(pool.unused_memory())
 //   after the end of a ModelArea's run     note_reset(area.run_memory()), where models run at once

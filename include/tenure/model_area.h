@@ -45,10 +45,9 @@ class ModelArea final : public Allocator {
   // frees of earlier runs that may yet come.
   [[nodiscard]] Status leave() noexcept {
     if (is_running_) return Status(Reason::kRunInProgress);
-    if (Status status = load_.reset(); !status.ok()) return status;
-    const ModelNeeds recorded = recorded_needs();
-    if (Status status = run_.release(); !status.ok()) return status;
-    give_up_place(recorded);
+    if (Status status = load_.check_idle(); !status.ok()) return status;
+    if (Status status = run_.check_idle(); !status.ok()) return status;
+    give_up_place();
     return Status();
   }
   // Whatever runs or is live, for runtimes that never free their weights. What is freed late must
@@ -57,7 +56,7 @@ class ModelArea final : public Allocator {
     force_end_run(LateFrees::kNeverCome);
     run_.force_reset(LateFrees::kNeverCome);
     load_.force_reset(LateFrees::kNeverCome);
-    give_up_place(recorded_needs());
+    give_up_place();
   }
 
   // From here on requests are the run's. Fails with kHasNoPlace, or with kRunInProgress: of this
@@ -153,10 +152,10 @@ class ModelArea final : public Allocator {
   [[nodiscard]] static Status lent(PoolAllocator& part, Span<std::byte> memory) noexcept {
     return memory.empty() ? part.release() : part.lend(memory);
   }
-  // Precondition: no block is live, and no late free is waited for.
-  void give_up_place(const ModelNeeds& recorded) noexcept {
+  // Precondition: both parts are idle.
+  void give_up_place() noexcept {
     if (!is_in_) return;
-    recorded_needs_ = recorded;
+    recorded_needs_ = recorded_needs();
     static_cast<void>(load_.release());
     static_cast<void>(run_.release());
     pool_.leave(&place_);

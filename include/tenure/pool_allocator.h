@@ -37,9 +37,14 @@ class BasicPoolAllocator final : public Allocator {
     report_live_blocks(tag(), BasicPoolAllocator::statistics(), memory_.options().sink);
   }
 
+  // Fails with kBlocksLive: blocks that are live, or that may yet be freed late, where as many frees
+  // can come after a forced reset. Until there are none, the memory stays the pool's.
+  [[nodiscard]] Status check_idle() const noexcept {
+    const std::size_t live = offsets_.live_blocks() + offsets_.late_frees();
+    return live == 0 ? Status() : Status(Reason::kBlocksLive).live(live);
+  }
   // Memory for the pool; until then every request is refused. As in PoolMemory; fails with
-  // kBlocksLive, too: blocks that are live, or that may yet be freed late, where as many frees can
-  // come after a forced reset.
+  // check_idle, too.
   [[nodiscard]] Status reserve(std::size_t size_bytes) noexcept {
     if (Status status = check_idle(); !status.ok()) return status;
     return opened(memory_.reserve(size_bytes));
@@ -48,7 +53,7 @@ class BasicPoolAllocator final : public Allocator {
     if (Status status = check_idle(); !status.ok()) return status;
     return opened(memory_.lend(buffer));
   }
-  // Without memory again. Fails with kBlocksLive.
+  // Without memory again. Fails with check_idle.
   [[nodiscard]] Status release() noexcept {
     if (Status status = check_idle(); !status.ok()) return status;
     memory_.release();
@@ -137,10 +142,6 @@ class BasicPoolAllocator final : public Allocator {
                                              std::size_t alignment_bytes) noexcept {
     const Offset offset = offsets_.allocate_with_care(size_bytes, alignment_bytes);
     return offset.is_none() ? nullptr : memory_.open(offset.bytes, size_bytes);
-  }
-  [[nodiscard]] Status check_idle() const noexcept {
-    const std::size_t live = offsets_.live_blocks() + offsets_.late_frees();
-    return live == 0 ? Status() : Status(Reason::kBlocksLive).live(live);
   }
   [[nodiscard]] Status opened(const Status& status) noexcept {
     if (!status.ok()) return status;

@@ -20,7 +20,7 @@ std::uint32_t BumpOffsets<Sharing>::depth_of(std::uint32_t begin) const noexcept
 // Of the blocks that lie at that depth.
 template <class Sharing>
 bool BumpOffsets<Sharing>::take_live(std::uint32_t depth) noexcept {
-  if (depth < mark_count_) return take_one(marks_[depth].live);
+  if (depth < mark_count_) return internal::take_one(marks_[depth].live);
   std::uint64_t seen = state_.load();
   while (live_of(seen) != 0) {
     if (state_.compare_exchange(seen, seen - 1)) return true;
@@ -56,7 +56,7 @@ bool BumpOffsets<Sharing>::free_among_late(std::uint32_t begin) noexcept {
   if (begin < late_from_) {
     return begin < position_of(state_.load()) ? free_below(begin) : count_stray();
   }
-  if (take_one(late_)) return count_stray();
+  if (internal::take_one(late_)) return count_stray();
   const std::uint32_t lowest = depth_of(late_from_);
   for (std::uint32_t depth = mark_count_; !take_live(depth); --depth) {
     if (depth == lowest) return count_stray();

@@ -62,15 +62,6 @@ bool BumpOffsets<Sharing>::count_stray() noexcept {
 }
 
 template <class Sharing>
-bool BumpOffsets<Sharing>::take_one(Units& count) noexcept {
-  std::uint32_t seen = count.load();
-  while (seen != 0) {
-    if (count.compare_exchange(seen, seen - 1)) return true;
-  }
-  return false;
-}
-
-template <class Sharing>
 void BumpOffsets<Sharing>::note_peak(std::uint32_t position) noexcept {
   internal::raise(peak_, position);
 }

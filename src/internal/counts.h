@@ -23,4 +23,14 @@ void raise(Word& peak, T value) noexcept {
   }
 }
 
+// False when there is none.
+template <class Word>
+bool take_one(Word& count) noexcept {
+  auto seen = count.load();
+  while (seen != 0) {
+    if (count.compare_exchange(seen, seen - 1)) return true;
+  }
+  return false;
+}
+
 }  // namespace tenure::internal

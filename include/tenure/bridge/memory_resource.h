@@ -9,14 +9,14 @@
 
 #include <cstddef>
 #include <memory_resource>
-#include <new>
 
 #include "tenure/allocator.h"
 
 namespace tenure::bridge {
 
-// As thread-safe as the allocator, which must outlive it. A refused request throws std::bad_alloc,
-// as the standard wants it, and ends the program where exceptions are off.
+// As thread-safe as the allocator, which must outlive it. A refused request is answered as the
+// standard wants it: by its resource that refuses all, with std::bad_alloc, which ends a program
+// that is built without exceptions.
 class MemoryResource : public std::pmr::memory_resource {
  public:
   explicit MemoryResource(Allocator& allocator) noexcept : allocator_(allocator) {}
@@ -26,14 +26,8 @@ class MemoryResource : public std::pmr::memory_resource {
  private:
   void* do_allocate(std::size_t size_bytes, std::size_t alignment_bytes) override {
     void* const memory = allocator_.allocate(size_bytes, alignment_bytes);
-    if (memory == nullptr) {
-#if defined(__cpp_exceptions)
-      throw std::bad_alloc();
-#else
-      __builtin_trap();
-#endif
-    }
-    return memory;
+    if (memory != nullptr) return memory;
+    return std::pmr::null_memory_resource()->allocate(size_bytes, alignment_bytes);
   }
   void do_deallocate(void* memory, std::size_t /*size_bytes*/,
                      std::size_t /*alignment_bytes*/) override {
